@@ -136,12 +136,12 @@ fn is_same_file(_: &File, _: &Path) -> io::Result<bool> {
 
 /// A new name in a folder is on disk when the folder is.
 #[cfg(unix)]
-pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
+pub fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(folder(path))?.sync_all()
 }
 
 /// Elsewhere folders cannot be synced.
 #[cfg(not(unix))]
-pub(crate) fn sync_folder(_: &Path) -> io::Result<()> {
+pub fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags};
 use serde::{Deserialize, Serialize};
 use taximeter_gate::Catalog;
-use taximeter_ledger::files::{make_private_folder, private};
+use taximeter_ledger::files::{make_private_folder, private, sync_folder};
 use taximeter_ledger::{ImportedJournal, LedgerId, LedgerReader, Location, Options, Position, import};
 
 use crate::{Code, Problem, TokenPlace};
@@ -94,14 +94,26 @@ fn fill(folder: &Path, place: &BackupPlace, progress: &dyn Fn(f64)) -> Result<Ba
     out.into_inner().map_err(|error| written(error.into_error()))?.sync_all().map_err(written)?;
     names.push(JOURNAL.into());
 
+    names.iter().try_for_each(|name| sync_name(&folder.join(name)))?;
     let files = names.into_iter().map(|name| describe(folder, name)).collect::<Result<_, _>>()?;
     let document = BackupDocument { ledger: reader.id(), newest, time: Timestamp::now(), files };
-    let path = folder.join(DESCRIPTION);
-    let text = serde_json::to_string_pretty(&document).map_err(|error| cannot("written", &path, &error))?;
-    let mut file = private().create_new(true).open(&path).map_err(|error| cannot("written", &path, &error))?;
-    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(|error| cannot("written", &path, &error))?;
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| cannot("synced", folder, &error))?;
+    write_description(folder, &document)?;
     Ok(document)
+}
+
+fn write_description(folder: &Path, document: &BackupDocument) -> Result<(), Problem> {
+    let path = folder.join(DESCRIPTION);
+    let failed = |error: io::Error| cannot("written", &path, &error);
+    let text = serde_json::to_string_pretty(document).map_err(|error| failed(error.into()))?;
+    let mut file = private().create_new(true).open(&path).map_err(failed)?;
+    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+    sync_name(&path)?;
+    sync_name(folder)
+}
+
+/// Returns when the name of a new file or folder is on disk.
+fn sync_name(path: &Path) -> Result<(), Problem> {
+    sync_folder(path).map_err(|error| cannot("synced", path, &error))
 }
 
 /// Checks a backup as a restore would: every file's hash, and every record of the journal, which is imported into a temporary ledger.
@@ -160,7 +172,7 @@ fn copy_all(copies: &[(PathBuf, PathBuf)], made: &mut Vec<PathBuf>) -> Result<()
         let mut file = private().create_new(true).open(to).map_err(failed)?;
         made.push(to.clone());
         io::copy(&mut File::open(from).map_err(failed)?, &mut file).map_err(failed)?;
-        file.sync_all().map_err(failed)?;
+        file.sync_all().and_then(|()| sync_folder(to)).map_err(failed)?;
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use taximeter_ledger::Hash;
-use taximeter_ledger::files::private;
+use taximeter_ledger::files::{private, sync_folder};
 use taximeter_transparency::{
     CosignRefusal, CosignRequest, Cosigned, KeyUse, NodeHash, PublicKey, SecretKey, SignedCheckpoint, TrustedKey,
     decide,
@@ -54,12 +54,13 @@ pub struct WitnessAnswer {
 }
 
 impl CosigningWitness {
-    /// Makes the file of a new witness, which has cosigned nothing yet.
+    /// Makes the file of a new witness, which has cosigned nothing yet. Both the file and its name are on disk when it returns.
     pub fn create(state: &Path, key: &PublicKey) -> Result<(), Problem> {
         let create = || {
             let mut file = private().create_new(true).open(state)?;
             file.write_all(&padded(&header(key, 0)))?;
-            file.sync_all()
+            file.sync_all()?;
+            sync_folder(state)
         };
         create().map_err(|error| problem(state, &error))
     }

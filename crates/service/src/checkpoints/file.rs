@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use taximeter_ledger::files::{lock_within, private};
+use taximeter_ledger::files::{lock_within, private, sync_folder};
 use taximeter_ledger::{Error, LedgerId, Location, witness_path};
 use taximeter_transparency::{PublicKey, SignedCheckpoint, TrustedKey};
 
@@ -55,7 +55,9 @@ impl CheckpointFile {
         let signers = signers.iter().map(ToString::to_string).collect();
         let line = serde_json::to_string(&KeptCheckpoint { signers, checkpoint: signed.to_string() })?;
         file.write_all(format!("{line}\n").as_bytes())?;
-        file.sync_all()
+        file.sync_all()?;
+        // The first one makes the file, whose name must be on disk, too.
+        if end == 0 { sync_folder(&self.path) } else { Ok(()) }
     }
 
     /// All checkpoints, each with one signature by the given keys.

@@ -1,12 +1,13 @@
 //! Tokens in a private SQLite file next to the ledger, so that they can be created and revoked while a server runs.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use taximeter_ledger::LedgerId;
+use taximeter_ledger::files::sync_folder;
 
 use super::secret::TokenId;
 use super::{Store, StoreState, StoredToken};
@@ -48,6 +49,7 @@ impl FileStore {
         let connection = Connection::open(path).map_err(|error| cannot(&error))?;
         let mut store = FileStore { path: path.to_path_buf(), connection };
         let found = store.prepare(ledger).map_err(|error| cannot(&error))?;
+        // SQLite syncs its files, but not the folder that they are in.
         sync_folder(path).map_err(|error| cannot(&error))?;
         match found {
             FileContent::Tokens(of) if of == ledger.to_string() => Ok(store),
@@ -174,16 +176,6 @@ fn make_private(path: &Path) -> std::io::Result<()> {
     match private().create_new(true).open(path) {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         made => made.map(|_| ()),
-    }
-}
-
-/// SQLite syncs its files, but not the folder that they are in.
-fn sync_folder(path: &Path) -> std::io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    match cfg!(unix) {
-        true => File::open(folder)?.sync_all(),
-        // Elsewhere folders cannot be synced.
-        false => Ok(()),
     }
 }
 
