@@ -12,13 +12,14 @@ pub struct FuzzTarget {
 }
 
 /// All targets, in the order of their names.
-pub const TARGETS: [FuzzTarget; 11] = [
+pub const TARGETS: [FuzzTarget; 12] = [
     FuzzTarget { name: "amount", check: targets::amount::check },
     FuzzTarget { name: "cost", check: targets::cost::check },
     FuzzTarget { name: "csv", check: targets::csv::check },
     FuzzTarget { name: "declaration", check: targets::declaration::check },
     FuzzTarget { name: "journal", check: targets::journal::check },
     FuzzTarget { name: "note", check: targets::note::check },
+    FuzzTarget { name: "plan", check: targets::plan::check },
     FuzzTarget { name: "proof", check: targets::proof::check },
     FuzzTarget { name: "question", check: targets::question::check },
     FuzzTarget { name: "request", check: targets::request::check },

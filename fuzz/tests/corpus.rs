@@ -40,7 +40,7 @@ macro_rules! replayed {
     };
 }
 
-replayed!(amount cost csv declaration journal note proof question request token witness);
+replayed!(amount cost csv declaration journal note plan proof question request token witness);
 
 #[test]
 fn every_corpus_is_replayed() {

@@ -41,7 +41,7 @@ const TASKS: [Task; 10] = [
     },
     Task {
         name: "fuzz",
-        help: "run the fuzzer on everything that parses; [TARGET...] runs only these targets; [--seconds N] is\n              \
+        help: "run the fuzzer on every target in `fuzz`; [TARGET...] runs only these targets; [--seconds N] is\n              \
                the time for each, 60 by default",
         run: fuzz::run,
     },

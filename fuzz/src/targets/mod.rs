@@ -6,6 +6,7 @@ pub mod csv;
 pub mod declaration;
 pub mod journal;
 pub mod note;
+pub mod plan;
 pub mod proof;
 pub mod question;
 pub mod request;

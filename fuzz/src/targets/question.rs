@@ -57,6 +57,11 @@ static GATE: LazyLock<Gate> = LazyLock::new(|| {
     gate
 });
 
+/// The gate that questions are asked of; it has answered none.
+pub fn gate() -> &'static Gate {
+    &GATE
+}
+
 fn name(name: &str) -> AccountName {
     AccountName::parse(name).unwrap()
 }
