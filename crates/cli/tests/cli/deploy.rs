@@ -63,6 +63,42 @@ fn the_image_starts_a_server_without_a_ledger_and_again_with_it() {
     }
 }
 
+/// Where nothing but the volumes is written to, `backup check` and large sorts need a folder in one of them.
+#[test]
+fn temporary_files_are_in_a_volume() {
+    let image = file("Containerfile");
+    let volumes = image.lines().find_map(|line| line.strip_prefix("VOLUME ")).expect("volumes");
+    let volumes: Vec<String> = serde_json::from_str(volumes).unwrap();
+    let variables = image.lines().filter_map(|line| line.strip_prefix("ENV ")).flat_map(|line| line.split(' '));
+    let variables: Vec<(&str, &str)> = variables.filter_map(|variable| variable.split_once('=')).collect();
+    for name in ["TMPDIR", "SQLITE_TMPDIR"] {
+        let (_, folder) = variables.iter().find(|(other, _)| *other == name).expect(name);
+        // A volume of an earlier image, or a folder of the host, has no folders in it that this image makes.
+        assert!(volumes.iter().any(|volume| volume == folder), "{name}={folder}");
+    }
+    let composition = file("compose.yaml");
+    assert!(composition.contains("read_only: true") && !composition.contains("TMPDIR"));
+    for volume in &volumes {
+        assert!(composition.contains(&format!(":{volume}\n")), "{volume} is no volume of the composition");
+    }
+
+    // And that is where they go: without such a folder, a backup cannot be checked.
+    let sandbox = Sandbox::with_accounts();
+    sandbox.done(&["backup", "create", "copy"]);
+    let check = |folder: &str| {
+        let mut command = sandbox.command(&["backup", "check", "copy"]);
+        command.env("TMPDIR", sandbox.path(folder)).output().unwrap().status.success()
+    };
+    fs::create_dir(sandbox.path("temporary")).unwrap();
+    assert!(check("temporary") && !check("nowhere"));
+}
+
+/// The program of a release, in the image too.
+#[test]
+fn the_image_has_the_features_of_a_release() {
+    assert!(file("Containerfile").contains("cargo build --release --locked --package taximeter --features adbc\n"));
+}
+
 #[test]
 #[cfg(feature = "server-tests")]
 fn the_composition_starts_a_server_on_postgresql() {
