@@ -17,18 +17,21 @@ use crate::args::{CostArgs, MechanismDelta, RuleArgs, budget};
 use crate::gate::GateArgs;
 use crate::output::{Failure, print, show_cost, show_count, usage};
 use crate::table::TextTable;
+use study::NamedStudy;
 
 /// How many equal costs a budget admits, what a precision costs, or what a study needs
 ///
 /// With --budget and a cost: how many such costs each rule admits. With --error: what a count of that precision costs, and how many a
 /// budget answers. With --questions: what each question of a study costs, and which budget they need together under the rule of the
-/// account that pays. Nothing is charged.
+/// account that pays; a study is a file in TOML, or some files of SQL. Nothing is charged.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   taximeter plan --budget 1,1e-6 --epsilon 0.01
   taximeter plan --error 50 --rows 100000
   taximeter plan --questions study.toml
+  taximeter plan --dataset people --questions towns.sql ages.sql --error 20
+  taximeter plan --dataset people --questions towns.sql --error 20 --questions median.sql --error 0.5
 
 A study is a file like this; a question has an error, an epsilon (with a delta for open groups) or a gaussian:
 
@@ -45,18 +48,24 @@ pub struct PlanCommand {
     budget: Option<String>,
     #[command(flatten)]
     mechanism_delta: MechanismDelta,
-    /// The error of a count: its 95% interval is at most ± WIDTH
-    #[arg(long, value_name = "WIDTH", conflicts_with = "questions")]
-    error: Option<String>,
-    /// With --error: the number of rows, to show the error as a share of it
-    #[arg(long, requires = "error", value_parser = clap::value_parser!(u64).range(1..))]
+    /// The error of a count, or of the questions in files of SQL: the 95% interval is at most ± WIDTH. For several files, one error for
+    /// all, or one for each in the same order
+    #[arg(long, value_name = "WIDTH")]
+    error: Vec<String>,
+    /// With --error, for a count: the number of rows, to show the error as a share of it
+    #[arg(long, requires = "error", conflicts_with = "questions", value_parser = clap::value_parser!(u64).range(1..))]
     rows: Option<u64>,
-    /// With --error: how many rows of one person may count
-    #[arg(long, value_name = "K", requires = "error", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    /// With --error, for a count: how many rows of one person may count
+    #[arg(long, value_name = "K", requires = "error", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..),
+          conflicts_with = "questions")]
     max_rows_per_unit: u32,
-    /// A study: a file with questions, each with the error or the cost that is wanted
-    #[arg(long, value_name = "FILE", conflicts_with = "budget")]
-    questions: Option<PathBuf>,
+    /// A study: a file with questions, each with the error or the cost that is wanted; or files of SQL whose names end in .sql, with one
+    /// question each, and with --dataset and --error
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "budget")]
+    questions: Vec<PathBuf>,
+    /// With files of SQL: the dataset that they ask
+    #[arg(long, value_name = "DATASET", requires = "questions")]
+    dataset: Option<String>,
     #[command(flatten)]
     cost: CostArgs,
     #[command(flatten)]
@@ -98,10 +107,13 @@ struct FixedJson {
 
 impl PlanCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
-        if let Some(file) = &self.questions {
-            return study::run(file, &self.gate);
+        if !self.questions.is_empty() {
+            return study::run(&self.study()?, &self.gate);
         }
-        if let Some(error) = &self.error {
+        if let Some((error, others)) = self.error.split_first() {
+            if !others.is_empty() {
+                return Err(usage("--error is given more than once; without --questions, give it once"));
+            }
             let budget = budget(self.budget.as_deref().unwrap_or("1,1e-6"), &self.mechanism_delta)?;
             return precision::run(error, self.rows, self.max_rows_per_unit, budget, self.gate.ledger.json);
         }
@@ -124,6 +136,22 @@ impl PlanCommand {
             },
         };
         print(self.gate.ledger.json, &document, || document.text(&budget))
+    }
+
+    /// The study that is named: a file in TOML, or files of SQL.
+    fn study(&self) -> Result<NamedStudy, Failure> {
+        if self.cost.given()?.is_some() {
+            return Err(usage("with --questions, a cost is in the study; omit the one that is given"));
+        }
+        match (self.questions.as_slice(), &self.dataset, self.error.as_slice()) {
+            (files, dataset, errors) if files.iter().all(|file| study::is_sql(file)) => {
+                let missing = "files of SQL need the dataset that they ask; name it with --dataset";
+                NamedStudy::of_sql(files, dataset.as_deref().ok_or_else(|| usage(missing))?, errors)
+            }
+            ([file], None, []) => NamedStudy::of_file(file),
+            ([_], ..) => Err(usage("a study names its dataset and its errors; omit --dataset and --error")),
+            _ => Err(usage("--questions takes one study, or files of SQL whose names end in .sql")),
+        }
     }
 
     /// The number of queries by one rule. A rule without a number does not fail the plan.

@@ -1,24 +1,88 @@
 //! `taximeter plan --questions`: what the questions of a study cost, and which budget they need together.
 
-use std::path::Path;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use taximeter_accounting::Count;
+use taximeter_gate::Number;
+use taximeter_ledger::AccountName;
 use taximeter_service::words::grouped;
-use taximeter_service::{PlannedAccount, PlannedQuestion, StudyPlan, StudyRequest};
+use taximeter_service::{PlannedAccount, PlannedQuestion, StudyPlan, StudyQuestion, StudyRequest};
 
 use crate::gate::GateArgs;
 use crate::ledger::show;
-use crate::output::{Failure, REFUSED, print, show_cost, show_count, usage};
+use crate::output::{Failure, REFUSED, in_flag, print, show_cost, show_count, usage};
 use crate::table::TextTable;
 
-pub fn run(file: &Path, gate: &GateArgs) -> Result<ExitCode, Failure> {
-    let wrong = |why: &str| usage(format!("the study {}: {why}", file.display()));
-    let text = std::fs::read_to_string(file).map_err(|error| wrong(&format!("it cannot be read: {error}")))?;
-    let study = StudyRequest::parse(&text).map_err(|problem| wrong(&problem.detail))?;
-    let plan = gate.backend()?.plan(&study).map_err(|failure| match failure {
-        Failure::Usage(message) | Failure::Question { message, .. } => wrong(&message),
-        other => other,
+/// A study, and what an error calls it.
+pub struct NamedStudy {
+    study: StudyRequest,
+    /// Nothing for files of SQL: their questions have the names of their files.
+    name: Option<String>,
+}
+
+impl NamedStudy {
+    /// A file in TOML.
+    pub fn of_file(file: &Path) -> Result<NamedStudy, Failure> {
+        let name = format!("the study {}", file.display());
+        let study = StudyRequest::parse(&read(file, &name)?);
+        let study = study.map_err(|problem| usage(format!("{name}: {}", problem.detail)))?;
+        Ok(NamedStudy { study, name: Some(name) })
+    }
+
+    /// A question in each file, with an error for all of them or one for each.
+    pub fn of_sql(files: &[PathBuf], dataset: &str, errors: &[String]) -> Result<NamedStudy, Failure> {
+        let questions: Result<Vec<StudyQuestion>, Failure> = match errors {
+            [] => Err(usage("the error that is wanted is missing; give for instance --error 50")),
+            [error] => files.iter().map(|file| question_in(file, error)).collect(),
+            errors if errors.len() == files.len() => {
+                files.iter().zip(errors).map(|(file, error)| question_in(file, error)).collect()
+            }
+            errors => Err(usage(format!(
+                "there are {} files of SQL and {} errors; give one error for all of them, or one for each in the same order",
+                files.len(),
+                errors.len()
+            ))),
+        };
+        let study = StudyRequest { dataset: AccountName::parse(dataset)?, account: None, questions: questions? };
+        Ok(NamedStudy { study, name: None })
+    }
+}
+
+/// The question in a file of SQL, with the error that is wanted.
+fn question_in(file: &Path, error: &str) -> Result<StudyQuestion, Failure> {
+    Number::parse(error).map_err(in_flag("--error"))?;
+    let name = file.display().to_string();
+    Ok(StudyQuestion {
+        sql: read(file, &name)?,
+        name: Some(name),
+        error: Some(error.into()),
+        noise: None,
+        epsilon: None,
+        delta: None,
+        gaussian: None,
+        times: NonZeroU32::MIN,
+    })
+}
+
+/// Whether a file is a question in SQL, by its name.
+pub fn is_sql(file: &Path) -> bool {
+    file.extension().is_some_and(|end| end.eq_ignore_ascii_case("sql"))
+}
+
+fn read(file: &Path, name: &str) -> Result<String, Failure> {
+    std::fs::read_to_string(file).map_err(|error| usage(format!("{name}: it cannot be read: {error}")))
+}
+
+/// Prints the plan of a study.
+pub fn run(named: &NamedStudy, gate: &GateArgs) -> Result<ExitCode, Failure> {
+    let plan = gate.backend()?.plan(&named.study).map_err(|failure| match (failure, &named.name) {
+        (Failure::Usage(message) | Failure::Question { message, .. }, Some(name)) => {
+            usage(format!("{name}: {message}"))
+        }
+        (Failure::Question { message, .. }, None) => usage(message),
+        (other, _) => other,
     })?;
     print(gate.ledger.json, &plan, || show_plan(&plan))?;
     Ok(if plan.fits_now { ExitCode::SUCCESS } else { ExitCode::from(REFUSED) })

@@ -168,6 +168,57 @@ fn a_precision_is_priced_as_the_question_would_be() {
 
 here_and_at_a_server! {
     a_study_is_priced_and_needs_a_budget_that_just_suffices,
+    files_of_sql_are_a_study,
+}
+
+fn files_of_sql_are_a_study(sandbox: &Sandbox) {
+    sandbox.add_people();
+    let sql = [
+        ("regions.sql", "SELECT region, COUNT(*)\nFROM people\nGROUP BY region;\n"),
+        ("older.sql", "SELECT COUNT(*) FROM people WHERE age >= 65"),
+        ("wrong.sql", "SELECT wage FROM people"),
+        ("study.toml", STUDY),
+    ];
+    for (name, text) in sql {
+        std::fs::write(sandbox.path(name), text).unwrap();
+    }
+    let costs = |plan: &Value| -> Vec<(String, String)> {
+        let text = |value: &Value| value.as_str().unwrap().to_string();
+        let questions = plan["questions"].as_array().unwrap().iter();
+        questions.map(|question| (text(&question["name"]), text(&question["cost"]["epsilon"]))).collect()
+    };
+    let plan = |arguments: &[&str]| sandbox.document(0, &[&["plan", "--dataset", "people"], arguments].concat());
+    // One error for all, and one for each.
+    let same = costs(&plan(&["--questions", "regions.sql", "older.sql", "--error", "100"]));
+    assert_eq!((same[0].0.as_str(), same[1].0.as_str()), ("regions.sql", "older.sql"));
+    assert_eq!(same[0].1, same[1].1);
+    let each = ["--questions", "older.sql", "--error", "200", "--questions", "regions.sql", "--error", "100"];
+    let each = costs(&plan(&each));
+    assert_eq!(each[1], same[0]);
+    assert_ne!(each[0].1, same[1].1);
+    // What the same question costs in a study.
+    let study =
+        "dataset = \"people\"\n[[questions]]\nsql = \"SELECT COUNT(*) FROM people WHERE age >= 65\"\nerror = 200";
+    std::fs::write(sandbox.path("older.toml"), study).unwrap();
+    assert_eq!(costs(&sandbox.document(0, &["plan", "--questions", "older.toml"]))[0].1, each[0].1);
+
+    let three = ["--questions", "older.sql", "regions.sql", "older.sql", "--dataset", "people"];
+    for (arguments, parts) in [
+        (&["--questions", "older.sql", "--error", "50"][..], &["--dataset"][..]),
+        (&["--questions", "older.sql", "--dataset", "people"], &["--error 50"]),
+        (&[&three[..], &["--error", "5", "--error", "6"]].concat(), &["3 files of SQL and 2 errors", "one for each"]),
+        (&["--questions", "older.sql", "--dataset", "people", "--error", "much"], &["--error", "much"]),
+        (&["--questions", "wrong.sql", "--dataset", "people", "--error", "5"], &["wrong.sql: at character"]),
+        (&["--questions", "nothing.sql", "--dataset", "people", "--error", "5"], &["nothing.sql: it cannot be read"]),
+        (&["--questions", "study.toml", "older.sql", "--dataset", "people", "--error", "5"], &["one study, or files"]),
+        (&["--questions", "study.toml", "--error", "5"], &["omit --dataset and --error"]),
+        (&["--questions", "study.toml", "--epsilon", "5"], &["a cost is in the study"]),
+        (&["--questions", "study.toml", "--error", "5", "--rows", "5"], &["--rows"]),
+        (&["--error", "5", "--error", "6"], &["more than once"]),
+        (&["--dataset", "people"], &["--questions"]),
+    ] {
+        check_contains(&sandbox.fails(2, &[&["plan"], arguments].concat()), parts);
+    }
 }
 
 const STUDY: &str = r#"
