@@ -40,6 +40,7 @@ fn the_guide_leads_a_stranger_from_a_file_to_an_audit() {
         ("taximeter ask", 3),
         ("--analyst alice", 0),
         ("--analyst bob", 0),
+        ("taximeter --version", 0),
         ("taximeter token create", 0),
         ("taximeter serve", 0),
         ("taximeter charge", 0),
@@ -47,8 +48,24 @@ fn the_guide_leads_a_stranger_from_a_file_to_an_audit() {
         ("taximeter verify", 0),
         ("taximeter history", 0),
         ("taximeter plan", 0),
+        ("taximeter report", 0),
+        ("spark-submit", 0),
+        ("nightly.sh", 6),
     ] {
         typed(part, code);
+    }
+    // Two analysts, a refused question, and an audit, all through the server and each with a token of their own.
+    let team = [
+        ("TAXIMETER_CONFIG=~/alice/taximeter.toml", 0),
+        ("taximeter ask visits", 0),
+        ("taximeter ask visits", 3),
+        ("TAXIMETER_TOKEN=$(cat bob-token)\ntaximeter ask visits", 0),
+        ("TAXIMETER_TOKEN=$(cat carol-token)\ntaximeter verify", 0),
+        ("taximeter export", 0),
+    ];
+    let mut typed = session.typed.iter();
+    for (part, code) in team {
+        assert!(typed.any(|(command, exit)| command.contains(part) && *exit == code), "{part}, {code}, in this order");
     }
     assert!(session.typed.len() >= 30, "only {} commands", session.typed.len());
 }
