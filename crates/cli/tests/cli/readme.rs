@@ -105,6 +105,45 @@ fn the_index_of_errors_has_every_code_once_and_no_other() {
     assert_eq!(found, codes);
 }
 
+/// The messages without a code are those of the program: what stands between their gaps is in one of its files.
+#[test]
+fn the_index_of_errors_quotes_the_messages_of_the_program() {
+    let text = std::fs::read_to_string(guide("errors.md")).unwrap();
+    let (_, table) = text.split_once("## Messages without a code").unwrap();
+    let quoted = |line: &str| line.strip_prefix("| *")?.split_once("* |").map(|(message, _)| message.to_string());
+    let messages: Vec<String> = table.lines().filter_map(quoted).collect();
+    assert!(messages.len() >= 5, "{messages:?}");
+    let sources = sources();
+    for message in messages {
+        let pieces = message.split('…').map(|piece| piece.trim_matches(|c: char| !c.is_alphanumeric()));
+        let pieces: Vec<&str> = pieces.filter(|piece| !piece.is_empty()).collect();
+        let has_all = |source: &String| pieces.iter().all(|piece| source.contains(piece));
+        assert!(sources.iter().any(has_all), "the program does not say {message:?}");
+    }
+}
+
+/// The code of the program and its libraries, without the breaks in long texts.
+fn sources() -> Vec<String> {
+    let mut sources = Vec::new();
+    let crates = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut folders: Vec<_> = crates.read_dir().unwrap().map(|entry| entry.unwrap().path().join("src")).collect();
+    while let Some(folder) = folders.pop() {
+        for entry in folder.read_dir().into_iter().flatten() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|end| end == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let (text, _) = text.split_once("mod tests {").unwrap_or((&text, ""));
+                let mut parts = text.split("\\\n");
+                let first = parts.next().unwrap_or_default().to_string();
+                sources.push(parts.fold(first, |text, part| text + part.trim_start()));
+            }
+        }
+    }
+    sources
+}
+
 fn guide(page: &str) -> std::path::PathBuf {
     std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide").join(page)
 }
