@@ -15,7 +15,7 @@ use taximeter_gate::Catalog;
 use taximeter_ledger::files::{make_private_folder, private, sync_folder};
 use taximeter_ledger::{ImportedJournal, LedgerId, LedgerReader, Location, Options, Position, import};
 
-use crate::{Code, Problem, TokenPlace};
+use crate::{Code, Problem, TokenPlace, Tokens};
 
 const DESCRIPTION: &str = "backup.json";
 const JOURNAL: &str = "journal.jsonl";
@@ -125,27 +125,26 @@ pub fn check(folder: &Path, progress: &dyn Fn(f64)) -> Result<BackupDocument, Pr
     Ok(document)
 }
 
+/// A ledger that was made from a backup.
+pub struct RestoredLedger {
+    /// Its journal.
+    pub journal: ImportedJournal,
+    /// How many of its tokens were valid in the backup.
+    pub tokens: usize,
+}
+
 /// Makes a ledger, its gate and its tokens from a backup that was read. The target must be empty. If it fails, it leaves nothing behind. An
 /// existing witness that remembers more than the backup has is an error. Without a witness, a new one is made, and charges missing from the
-/// backup go unnoticed: the caller decides whether to accept that.
+/// backup go unnoticed: the caller decides whether to accept that. All tokens are revoked, unless they are to be kept: the backup does not
+/// know which of them were revoked after it.
 pub fn restore(
     folder: &Path,
     document: &BackupDocument,
     place: &BackupPlace,
+    keeps_tokens: bool,
     progress: &dyn Fn(f64),
-) -> Result<ImportedJournal, Problem> {
-    let tokens = match TokenPlace::of(&place.location) {
-        TokenPlace::File(path) => Some(path),
-        TokenPlace::Postgres(_) => None,
-    };
-    let mut copies: Vec<(PathBuf, PathBuf)> = Vec::new();
-    for BackedUpFile { name, .. } in &document.files {
-        match (name.strip_prefix(GATE), &tokens) {
-            (Ok(below), _) => copies.push((folder.join(name), place.data.join(below))),
-            (Err(_), Some(tokens)) if name == Path::new(TOKENS) => copies.push((folder.join(name), tokens.clone())),
-            _ => {}
-        }
-    }
+) -> Result<RestoredLedger, Problem> {
+    let copies = copies(folder, document, place);
     if let Some((_, there)) = copies.iter().find(|(_, to)| to.exists()) {
         return Err(Problem::bad_request(format!(
             "{} is there already, and a backup replaces nothing; move it away, or restore elsewhere",
@@ -153,14 +152,53 @@ pub fn restore(
         )));
     }
     let mut made = Vec::new();
-    let restored = copy_all(&copies, &mut made)
-        .and_then(|()| import_journal(folder, document, &place.location, place.witness.clone(), progress));
+    let restored = copy_all(&copies, &mut made).and_then(|()| {
+        // Before there is a ledger whose server could accept them.
+        let tokens = restore_tokens(document, place, keeps_tokens, &mut made)?;
+        let journal = import_journal(folder, document, &place.location, place.witness.clone(), progress)?;
+        Ok(RestoredLedger { journal, tokens })
+    });
     if restored.is_err() {
         for path in made {
             let _ = fs::remove_file(path);
         }
     }
     restored
+}
+
+/// The files of a backup that are copied, and where to.
+fn copies(folder: &Path, document: &BackupDocument, place: &BackupPlace) -> Vec<(PathBuf, PathBuf)> {
+    let tokens = match TokenPlace::of(&place.location) {
+        TokenPlace::File(path) => Some(path),
+        TokenPlace::Postgres(_) => None,
+    };
+    let copy = |BackedUpFile { name, .. }: &BackedUpFile| match (name.strip_prefix(GATE), &tokens) {
+        (Ok(below), _) => Some((folder.join(name), place.data.join(below))),
+        (Err(_), Some(tokens)) if name == Path::new(TOKENS) => Some((folder.join(name), tokens.clone())),
+        _ => None,
+    };
+    document.files.iter().filter_map(copy).collect()
+}
+
+/// Revokes the tokens that were copied, or keeps them. Returns how many were valid.
+fn restore_tokens(
+    document: &BackupDocument,
+    place: &BackupPlace,
+    keeps_tokens: bool,
+    made: &mut Vec<PathBuf>,
+) -> Result<usize, Problem> {
+    let place = TokenPlace::of(&place.location);
+    let TokenPlace::File(path) = &place else { return Ok(0) };
+    if !made.contains(path) {
+        return Ok(0);
+    }
+    made.extend([".lock", "-wal", "-shm"].map(|end| {
+        let mut name = path.clone().into_os_string();
+        name.push(end);
+        PathBuf::from(name)
+    }));
+    let tokens = Tokens::open(&place, document.ledger)?;
+    if keeps_tokens { Ok(tokens.count_valid()) } else { tokens.revoke_all() }
 }
 
 fn copy_all(copies: &[(PathBuf, PathBuf)], made: &mut Vec<PathBuf>) -> Result<(), Problem> {

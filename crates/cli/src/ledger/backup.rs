@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use taximeter_ledger::{ImportedJournal, LedgerId, Position, witness_path};
-use taximeter_service::backup::{self, BackupDocument};
+use taximeter_service::backup::{self, BackupDocument, RestoredLedger};
 
 use crate::gate::GateArgs;
 use crate::key_values::KeyValues;
@@ -59,6 +59,8 @@ pub struct CheckedBackupArgs {
 /// taximeter import FOLDER/journal.jsonl --ledger restored.db --witness unused.witness
 ///
 /// taximeter ledger restore --receipts receipts.jsonl --ledger restored.db --witness the-old.witness
+///
+/// The tokens are revoked, because one that was revoked after the backup would be valid again: create new ones, or use --keep-tokens.
 #[derive(Args)]
 #[command(
     after_help = "Example: taximeter backup restore /mnt/backups/monday --ledger taximeter.db --witness /mnt/other/witness"
@@ -70,6 +72,9 @@ pub struct RestoreBackupArgs {
     /// Make a new witness because the old one is lost: only if nothing was charged after the backup
     #[arg(long)]
     new_witness: bool,
+    /// Keep the backup's tokens valid: only if none was revoked after the backup
+    #[arg(long)]
+    keep_tokens: bool,
     #[command(flatten)]
     gate: GateArgs,
 }
@@ -109,6 +114,10 @@ struct RestoredBackup {
     records: u64,
     newest: Position,
     witness: String,
+    /// How many tokens were valid in the backup, and are revoked.
+    revoked_tokens: usize,
+    /// How many are valid again.
+    kept_tokens: usize,
 }
 
 impl RestoreBackupArgs {
@@ -124,10 +133,12 @@ impl RestoreBackupArgs {
                 witness.display()
             )));
         }
-        let restored = backup::restore(&self.folder, &document, &place, &Progress::new("restoring").shares())?;
-        let ImportedJournal { ledger, head: newest, witness, .. } = restored;
+        let progress = Progress::new("restoring").shares();
+        let restored = backup::restore(&self.folder, &document, &place, self.keep_tokens, &progress)?;
+        let RestoredLedger { journal: ImportedJournal { ledger, head: newest, witness, .. }, tokens } = restored;
         let (records, witness) = (newest.sequence + 1, witness.display().to_string());
-        let restored = RestoredBackup { ledger, records, newest, witness };
+        let (revoked_tokens, kept_tokens) = if self.keep_tokens { (0, tokens) } else { (tokens, 0) };
+        let restored = RestoredBackup { ledger, records, newest, witness, revoked_tokens, kept_tokens };
         let done = print(self.gate.ledger.json, &restored, || {
             format!(
                 "restored {} of the ledger {ledger}; its witness is {}",
@@ -139,7 +150,25 @@ impl RestoreBackupArgs {
             tell(
                 "This is the same ledger, not a new one: do not use the old one any more, or its budgets are spent twice.",
             );
+            if tokens > 0 {
+                tell(&self.about_tokens(tokens));
+            }
         }
         Ok(done)
+    }
+
+    /// What became of the tokens.
+    fn about_tokens(&self, tokens: usize) -> String {
+        let tokens = number(tokens as u64, "token", "tokens");
+        match self.keep_tokens {
+            true => format!(
+                "{tokens} of the backup can be used again, including any that were revoked after it: look with `token list`, and end \
+                 those with `token revoke ID`."
+            ),
+            false => format!(
+                "{tokens} of the backup can no longer be used, because the backup does not say which were revoked after it: create new \
+                 ones with `token create`."
+            ),
+        }
     }
 }

@@ -38,6 +38,30 @@ fn a_backup_gives_back_ledger_answers_data_and_tokens() {
     check_contains(&sandbox.done(&[&["token", "list"][..], &ledger].concat()), &["olga"]);
 }
 
+/// A token that was revoked after the backup let its holder in again.
+#[test]
+fn a_restore_revokes_the_tokens_of_the_backup_unless_they_are_to_be_kept() {
+    let sandbox = in_use();
+    sandbox.done(&["backup", "create", "monday"]);
+    let restore = |folder: &str, more: &[&str]| {
+        fs::create_dir(sandbox.path(folder)).unwrap();
+        let [ledger, data] = ["taximeter.db", "gate"].map(|name| format!("{folder}/{name}"));
+        let place = ["backup", "restore", "monday", "--ledger", &ledger, "--data", &data, "--new-witness"];
+        let restored = sandbox.run(&[&place[..], more].concat());
+        assert!(restored.status.success(), "{restored:?}");
+        let list = sandbox.document(0, &["token", "list", "--ledger", &ledger]);
+        let is_revoked = list["tokens"][0]["revoked"].is_string();
+        assert_eq!(list["tokens"].as_array().unwrap().len(), 1, "{list}");
+        (String::from_utf8(restored.stderr).unwrap(), is_revoked)
+    };
+    let (said, is_revoked) = restore("safe", &[]);
+    check_contains(&said, &["1 token of the backup can no longer be used", "token create"]);
+    assert!(is_revoked);
+    let (said, is_revoked) = restore("kept", &["--keep-tokens"]);
+    check_contains(&said, &["1 token of the backup can be used again", "token revoke ID"]);
+    assert!(!is_revoked);
+}
+
 #[test]
 fn a_backup_that_lacks_later_charges_is_not_put_back_beside_a_witness_that_knows_them() {
     let sandbox = in_use();
@@ -48,7 +72,10 @@ fn a_backup_that_lacks_later_charges_is_not_put_back_beside_a_witness_that_knows
         &["ends at record 2", "remembers record 3"],
     );
     // Nothing is left behind.
-    assert!(!sandbox.path("new/gate/gate.db").exists() && !sandbox.path("new/taximeter.db.tokens").exists());
+    assert!(!sandbox.path("new/gate/gate.db").exists());
+    for name in ["taximeter.db.tokens", "taximeter.db.tokens.lock"] {
+        assert!(!sandbox.path("new").join(name).exists(), "{name}");
+    }
 
     // What the help says to do then.
     fs::write(sandbox.path("receipts.jsonl"), receipt).unwrap();
@@ -91,7 +118,7 @@ fn every_changed_or_missing_file_of_a_backup_is_noticed() {
     }
     // One that was cut off while it was made has no description.
     fs::remove_file(sandbox.path("monday/backup.json")).unwrap();
-    check_contains(&sandbox.fails(2, &["backup", "check", "monday"]), &["incomplete"]);
+    check_contains(&sandbox.fails(2, &["backup", "check", "monday"]), &["not a complete backup"]);
     // A description is not trusted with paths.
     let mut outside = made;
     outside["files"] = serde_json::json!([{ "name": "../people.csv", "bytes": 1, "blake3": "" }]);

@@ -159,7 +159,7 @@ impl Tokens {
         let known = stored.valid()?;
         let mut storage = self.storage();
         self.read_again(&mut storage)?;
-        let count = self.valid().values().filter(|known| now < known.expires).count();
+        let count = self.valid_ids(now).len();
         if count >= MOST {
             return Err(Problem::bad_request(format!(
                 "there are {count} valid tokens, and the limit is {MOST}; revoke unused ones"
@@ -185,6 +185,24 @@ impl Tokens {
         let revoked = revoked.ok_or_else(|| no_token(format!("token {id} not found")))?;
         self.valid_mut().remove(&id);
         Ok(revoked)
+    }
+
+    /// Ends all tokens that have not ended, and returns how many they were. Blocks.
+    pub fn revoke_all(&self) -> Result<usize, Problem> {
+        let valid = self.valid_ids(self.now());
+        for id in &valid {
+            self.revoke(&id.to_string())?;
+        }
+        Ok(valid.len())
+    }
+
+    /// How many tokens have not ended, by the last read.
+    pub fn count_valid(&self) -> usize {
+        self.valid_ids(self.now()).len()
+    }
+
+    fn valid_ids(&self, now: Timestamp) -> Vec<TokenId> {
+        self.valid().iter().filter(|(_, known)| now < known.expires).map(|(id, _)| *id).collect()
     }
 
     /// Reads what others changed. Blocks.
