@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode};
 use crate::test::{bare_cargo, built};
 
 /// What only serves the project: `publish = false`. Cargo does not leave them out by itself.
-const LEFT_OUT: [&str; 4] = ["taximeter-testing", "taximeter-bench", "taximeter-python", "xtask"];
+const LEFT_OUT: [&str; 5] = ["taximeter-testing", "taximeter-bench", "taximeter-fuzz", "taximeter-python", "xtask"];
 
 /// The crates that are of use alone; `--verify` builds them from their packages.
 const ALONE: [&str; 3] = ["taximeter-accounting", "taximeter-noise", "taximeter-transparency"];
@@ -56,5 +56,27 @@ fn pack(package: &mut Command) -> Result<(), String> {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("cargo package ended with {status}; it says above what is missing")),
         Err(error) => Err(format!("cargo package could not be started: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test::workspace_root;
+
+    #[test]
+    fn what_is_not_published_is_left_out() {
+        let root = workspace_root();
+        let folders = std::fs::read_dir(root.join("crates")).unwrap().map(|entry| entry.unwrap().path());
+        let folders = folders.chain(std::fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().path()));
+        let manifests = folders.filter_map(|folder| std::fs::read_to_string(folder.join("Cargo.toml")).ok());
+        let is_kept_here =
+            |text: &String| text.lines().any(|line| line == "publish = false" || line == "publish.workspace = true");
+        let name = |text: String| text.lines().find_map(|line| Some(line.strip_prefix("name = ")?.replace('"', "")));
+        let mut kept: Vec<String> = manifests.filter(is_kept_here).filter_map(name).collect();
+        kept.sort();
+        let mut left_out = LEFT_OUT.to_vec();
+        left_out.sort();
+        assert_eq!(kept, left_out);
     }
 }
