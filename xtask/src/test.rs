@@ -75,7 +75,9 @@ pub fn run(arguments: &[String]) -> ExitCode {
 /// What a quick run does not do. With arguments for cargo-nextest, its number of tests left out is also about those.
 fn left_out(wish: &Wish, tally: Tally) -> String {
     let number = if wish.rest.is_empty() { format!("{} ", tally.left_out) } else { String::new() };
-    format!("quick: fewer random inputs; skipped: {number}crash loops and tests in a browser, and the fuzzer")
+    format!(
+        "quick: fewer random inputs; skipped: {number}crash loops, tests in a browser and planted defects, and the fuzzer"
+    )
 }
 
 fn run_tests(wish: &Wish, tally: &mut Tally) -> Result<(), String> {
