@@ -193,7 +193,7 @@ mod tests {
             time: "2026-01-02T03:04:05.6Z".parse().unwrap(),
             account: AccountName::parse("b").unwrap(),
             reason: "the budget does not allow it".to_string(),
-            by: Some(Who::parse("alice").unwrap()),
+            by: Some(Who::parse("by", "alice").unwrap()),
         };
         let newest = vec![refused; 9];
         let watch = Watch::new(AccountList { refusals: Some(RefusalList { count: 1234, newest }), ..list });
