@@ -53,7 +53,7 @@ pub use document::{
 pub use dummy::{DummyAnswer, dummy_csv};
 pub use engine::{DriverChoice, RemoteService, RemoteTable};
 pub use error::{Error, ErrorKind};
-pub use forecast::cost_of_count;
+pub use forecast::{ExpectedSum, cost_of_count, noise_of_sums};
 pub use gate::{Answer, Gate, GateOutcome, Origin, folder_beside};
 pub use import::{BadRow, BadRows, CsvForm, Field, TableRows};
 pub use joined::JoinableDatasets;

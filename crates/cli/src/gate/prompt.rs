@@ -65,7 +65,7 @@ impl Prompt<'_> {
             "Ask about {}. A question ends with ; or an empty line; \\help lists the commands. The columns are:\n",
             self.asker.dataset
         ));
-        tell(&column_table(&self.backend.dataset(&self.asker.dataset)?.schema).to_string());
+        tell(&column_table(&self.backend.dataset(&self.asker.dataset)?.schema)?.to_string());
         let (first, more) = (format!("{}> ", self.asker.dataset), "... ".to_string());
         let mut lines = QuestionLines::default();
         loop {
@@ -186,7 +186,8 @@ impl Prompt<'_> {
 
     fn columns(&self) -> Result<(), Failure> {
         let schema = self.backend.dataset(&self.asker.dataset)?.schema;
-        print(self.json, &schema, || column_table(&schema).to_string()).map(|_| ())
+        let columns = column_table(&schema)?;
+        print(self.json, &schema, || columns.to_string()).map(|_| ())
     }
 
     fn meter(&self) -> Result<(), Failure> {

@@ -1,6 +1,7 @@
 //! The program as one uses it: its commands, here and through a server, and its dashboard in a browser.
 
 mod backup;
+mod bounds;
 mod charges;
 mod client;
 mod config;
@@ -16,6 +17,7 @@ mod input;
 mod journal;
 mod lab;
 mod meter;
+mod options;
 mod planning;
 mod program;
 mod prompt;

@@ -13,6 +13,7 @@ use super::declaration::DeclarationArgs;
 use super::driver::{DriverArgs, EngineName};
 use super::registered;
 use super::remote::RemoteArgs;
+use super::show::SumForecast;
 use crate::args::flag;
 use crate::gate::GateArgs;
 use crate::ledger::account_rules::AccountRulesArgs;
@@ -185,7 +186,8 @@ impl AddCommand {
         let registered = backend.register(&registration)?;
         registered::tell_about(&registered, self.file.is_some());
         let text = registered::text(&registered)?;
-        print(self.gate.ledger.json, &registered, || text)
+        let sums = SumForecast::of(&registered.schema)?;
+        print(self.gate.ledger.json, &sums.beside(&registered), || text)
     }
 
     fn data(&self) -> Result<Data, Failure> {

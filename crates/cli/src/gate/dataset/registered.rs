@@ -77,7 +77,7 @@ pub fn text(registered: &RegisteredDocument) -> Result<String, Failure> {
         },
     );
     lines.add("unit", unit);
-    Ok(format!("{lines}\n\n{}\n\n{}", column_table(&registered.schema), fixed_lines(&registered.account)))
+    Ok(format!("{lines}\n\n{}\n\n{}", column_table(&registered.schema)?, fixed_lines(&registered.account)))
 }
 
 /// How many rows were imported, and why others were left out.

@@ -2,8 +2,11 @@
 
 use std::process::ExitCode;
 
-use taximeter_gate::{Category, FailedQuestion};
+use serde::Serialize;
+use taximeter_accounting::Amount;
+use taximeter_gate::{Category, ExpectedSum, FailedQuestion, noise_of_sums};
 use taximeter_ledger::AccountName;
+use taximeter_service::words::grouped;
 use taximeter_service::{AccountDocument, CheckedDataset, DatasetDocument, SchemaDocument};
 
 use super::{DatasetArgs, LogArgs, public};
@@ -50,7 +53,8 @@ pub fn show(DatasetArgs { name, gate }: &DatasetArgs) -> Result<ExitCode, Failur
     let analysts: Vec<&str> = dataset.analysts.iter().map(AccountName::as_str).collect();
     lines.add("analysts", if analysts.is_empty() { "none but the owner".to_string() } else { analysts.join(", ") });
     let account = dataset.account.as_ref().map_or(String::new(), |account| format!("\n\n{}", account_lines(account)));
-    print(gate.ledger.json, &dataset, || format!("{lines}\n\n{}{account}", column_table(&dataset.schema)))
+    let (sums, columns) = (SumForecast::of(&dataset.schema)?, column_table(&dataset.schema)?);
+    print(gate.ledger.json, &sums.beside(&dataset), || format!("{lines}\n\n{columns}{account}"))
 }
 
 pub fn check(DatasetArgs { name, gate }: &DatasetArgs) -> Result<ExitCode, Failure> {
@@ -107,18 +111,57 @@ fn lines(dataset: &DatasetDocument) -> Result<KeyValues, Failure> {
     Ok(lines)
 }
 
-/// The columns with their declarations.
-pub fn column_table(schema: &SchemaDocument) -> TextTable {
-    let mut table = TextTable::new(&["column", "type", "bounds", "categories"]);
+/// The columns with their declarations, and the noise that sums of them would have.
+pub fn column_table(schema: &SchemaDocument) -> Result<TextTable, Failure> {
+    let sums = SumForecast::of(schema)?;
+    let heading = format!("SUM at ε = {}", sums.epsilon);
+    let mut table = TextTable::new(&["column", "type", "bounds", &heading, "categories"]);
     for column in &schema.columns {
         table.row([
             column.name.clone(),
             column.kind.map_or(String::new(), |kind| kind.to_string()),
             column.describe_bounds().unwrap_or("–".to_string()),
+            sums.of_column(&column.name)
+                .map_or("–".to_string(), |sum| format!("± {}", grouped(sum.half_width.as_str()))),
             column.categories.as_deref().map_or("–".to_string(), short_list),
         ]);
     }
-    table
+    Ok(table)
+}
+
+/// The noise on the sums of columns, as it follows from a declaration.
+#[derive(Serialize)]
+pub struct SumForecast {
+    /// What is paid for each of them.
+    epsilon: Amount,
+    columns: Vec<ExpectedSum>,
+}
+
+/// A document with the noise on sums beside it.
+#[derive(Serialize)]
+pub struct DocumentWithSums<'a, D> {
+    #[serde(flatten)]
+    document: &'a D,
+    sums: SumForecast,
+}
+
+impl SumForecast {
+    /// What is paid for each: a price that an analyst may well offer.
+    const EPSILON: &'static str = "0.1";
+
+    pub fn of(schema: &SchemaDocument) -> Result<SumForecast, Failure> {
+        let epsilon = Amount::parse_exact(SumForecast::EPSILON)?;
+        Ok(SumForecast { epsilon, columns: noise_of_sums(&schema.declaration()?, epsilon)? })
+    }
+
+    /// The document of a dataset and these.
+    pub fn beside<D>(self, document: &D) -> DocumentWithSums<'_, D> {
+        DocumentWithSums { document, sums: self }
+    }
+
+    fn of_column(&self, name: &str) -> Option<&ExpectedSum> {
+        self.columns.iter().find(|sum| sum.column == name)
+    }
 }
 
 /// The first categories, and the number of the others.
