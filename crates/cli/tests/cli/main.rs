@@ -13,6 +13,7 @@ mod demo;
 mod deploy;
 mod drivers;
 mod dummy;
+mod examples;
 mod input;
 mod journal;
 mod lab;
