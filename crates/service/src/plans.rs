@@ -308,7 +308,7 @@ mod tests {
         assert!(plan.fits_now, "{plan:?}");
         let problem = plan_of(&gate, &[("many", "0.001", 10_000), ("others", "0.0005", 1)]).unwrap_err();
         assert!(
-            problem.question == Some(2) && problem.detail.contains("others: with it the study has 10001"),
+            problem.question == Some(2) && problem.detail.contains("others: with this question the study has 10001"),
             "{problem}"
         );
     }

@@ -82,7 +82,7 @@ async fn a_study_that_is_wrong_keeps_its_form_and_the_error_names_the_question()
         (
             &study(&question("many", "epsilon = 0.001\ntimes = 10001")),
             400,
-            vec!["many: with it", "10001 costs", "at most 10000"],
+            vec!["many: with this question", "10001 costs", "at most 10000"],
         ),
         (
             &study("[[questions]]\nsql = \"SELECT secret(age) FROM census\"\nerror = 1"),
