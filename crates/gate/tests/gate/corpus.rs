@@ -22,28 +22,11 @@ pub fn setup_with(name: &str, schema: &str, engine: CsvEngine) -> Setup {
 /// The same dataset in a table of PostgreSQL.
 #[cfg(feature = "server-tests")]
 pub fn setup_on_postgres(name: &str, schema: &str) -> Setup {
-    use taximeter_gate::ColumnType;
     use taximeter_testing::{PrivatePostgres, query};
     let url = PrivatePostgres::shared().new_database().unwrap();
     let csv = text(name, &format!("{name}.csv"));
-    let mut lines = csv.lines();
-    let declaration = Declaration::parse(schema).unwrap();
-    let columns: Vec<&str> = lines.next().unwrap().split(',').collect();
-    let type_of = |column: &str| match declaration
-        .columns()
-        .iter()
-        .find(|declared| declared.name == column)
-        .and_then(|column| column.kind)
-    {
-        Some(ColumnType::Integer) => "bigint",
-        Some(ColumnType::Real) => "double precision",
-        Some(ColumnType::Decimal) => "numeric(12, 2)",
-        Some(ColumnType::Boolean) => "boolean",
-        Some(ColumnType::Date) => "date",
-        Some(ColumnType::Timestamp) => "timestamp",
-        Some(ColumnType::Text) | None => "text",
-    };
-    let types: Vec<String> = columns.iter().map(|column| format!("\"{column}\" {}", type_of(column))).collect();
+    let columns = typed_columns(&csv, schema);
+    let types: Vec<String> = columns.iter().map(|(column, kind)| format!("\"{column}\" {kind}")).collect();
     // No field has a comma in it.
     let row = |line: &str| {
         let fields = line.split(',').map(|field| match field {
@@ -53,14 +36,58 @@ pub fn setup_on_postgres(name: &str, schema: &str) -> Setup {
         format!("({})", fields.collect::<Vec<_>>().join(", "))
     };
     query(&url, &format!("CREATE TABLE {name} ({})", types.join(", "))).unwrap();
-    for rows in lines.map(row).collect::<Vec<_>>().chunks(300) {
+    for rows in csv.lines().skip(1).map(row).collect::<Vec<_>>().chunks(300) {
         query(&url, &format!("INSERT INTO {name} VALUES {}", rows.join(", "))).unwrap();
     }
     setup_of(name, schema, Data::Postgres { url, table: name.to_string() })
 }
 
-fn setup_of(name: &str, schema: &str, data: Data) -> Setup {
+/// The same dataset in a Parquet file that a cluster reads, where a row must be the unit.
+#[cfg(feature = "driver-tests")]
+pub fn setup_on_sail(name: &str, schema: &str, sail: &taximeter_testing::PrivateSail) -> Setup {
+    use taximeter_gate::{DriverChoice, RemoteService, RemoteTable};
     let setup = Setup::new();
+    let path = folder(name).join(format!("{name}.csv"));
+    let columns = typed_columns(&text(name, &format!("{name}.csv")), schema);
+    let casts: Vec<String> =
+        columns.iter().map(|(column, kind)| format!("CAST(\"{column}\" AS {kind}) AS \"{column}\"")).collect();
+    let rows = format!("read_csv('{}', all_varchar = true, nullstr = '')", path.display());
+    let rows = format!("SELECT {} FROM {rows}", casts.join(", "));
+    let path = crate::duckdb::parquet(&setup, "rows.parquet", &rows);
+    let table = format!("parquet.{}", path.display());
+    let table = RemoteTable { service: RemoteService::Flightsql, uri: sail.uri(), table, credentials: None };
+    let driver = DriverChoice { driver: "flightsql".to_string(), entry: None };
+    let of_rows =
+        |line: &str| if line.starts_with("unit =") { "unit = \"row\"\n".to_string() } else { format!("{line}\n") };
+    filled(setup, name, &schema.lines().map(of_rows).collect::<String>(), Data::Remote { table, driver })
+}
+
+/// The columns of a file, with the types that databases have for what is declared.
+#[cfg(any(feature = "server-tests", feature = "driver-tests"))]
+fn typed_columns(csv: &str, schema: &str) -> Vec<(String, &'static str)> {
+    use taximeter_gate::ColumnType;
+    let declaration = Declaration::parse(schema).unwrap();
+    let type_of = |column: &str| {
+        let declared = declaration.columns().iter().find(|declared| declared.name == column);
+        match declared.and_then(|declared| declared.kind) {
+            Some(ColumnType::Integer) => "bigint",
+            Some(ColumnType::Real) => "double precision",
+            Some(ColumnType::Decimal) => "numeric(12, 2)",
+            Some(ColumnType::Boolean) => "boolean",
+            Some(ColumnType::Date) => "date",
+            Some(ColumnType::Timestamp) => "timestamp",
+            Some(ColumnType::Text) | None => "text",
+        }
+    };
+    csv.lines().next().unwrap().split(',').map(|column| (column.to_string(), type_of(column))).collect()
+}
+
+fn setup_of(name: &str, schema: &str, data: Data) -> Setup {
+    filled(Setup::new(), name, schema, data)
+}
+
+/// A gate with the dataset and the public tables beside it.
+fn filled(setup: Setup, name: &str, schema: &str, data: Data) -> Setup {
     let declaration = Declaration::parse(schema).unwrap();
     let budget = Budget::parse("300000000,0.5").unwrap().with_mechanism_delta(amount("0.4")).unwrap();
     let rules = Rules {
@@ -104,20 +131,27 @@ pub fn questions(name: &str, file: &str) -> Vec<String> {
 
 #[test]
 fn what_analysts_ask_is_answered() {
-    check_answers(&CsvEngine::Sqlite);
+    check_answers(|name| setup(name, CsvEngine::Sqlite));
 }
 
 #[test]
 #[cfg(feature = "driver-tests")]
 fn what_analysts_ask_is_answered_by_duckdb() {
-    check_answers(&CsvEngine::Duckdb(taximeter_gate::DriverChoice::default()));
+    let engine = CsvEngine::Duckdb(taximeter_gate::DriverChoice::default());
+    check_answers(|name| setup(name, engine.clone()));
 }
 
-fn check_answers(engine: &CsvEngine) {
+#[test]
+#[cfg(feature = "server-tests")]
+fn what_analysts_ask_is_answered_by_postgres() {
+    check_answers(|name| setup_on_postgres(name, &text(name, "schema.toml")));
+}
+
+fn check_answers(setup: impl Fn(&str) -> Setup) {
     let mut refused = Vec::new();
     let mut asked = 0;
     for name in ["labour", "health", "flights"] {
-        let setup = setup(name, engine.clone());
+        let setup = setup(name);
         for file in ["questions.sql", "more.sql", "styles.sql", "analysts.sql"] {
             for question in questions(name, file) {
                 asked += 1;

@@ -25,6 +25,15 @@ fn answers_are_those_of_sql_by_postgres() {
     check("postgres", crate::corpus::setup_on_postgres);
 }
 
+/// A row is the unit there: all rows of a patient count, so the answers are the same.
+#[test]
+#[cfg(feature = "driver-tests")]
+fn answers_are_those_of_sql_on_a_cluster() {
+    let folder = tempfile::tempdir().unwrap();
+    let sail = taximeter_testing::PrivateSail::start(2, folder.path()).unwrap_or_else(|message| panic!("{message}"));
+    check("sail", |name, schema| crate::corpus::setup_on_sail(name, schema, &sail));
+}
+
 fn check(engine: &str, setup: impl Fn(&str, &str) -> Setup) {
     let (mut wrong, mut asked) = (Vec::new(), 0);
     for name in ["labour", "health", "flights"] {
