@@ -1,4 +1,4 @@
-//! Accepting connections, of one other machine at most so many at the same time.
+//! Accepting connections, up to a limit for each other machine.
 
 use std::io;
 use std::net::IpAddr;
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_other_machine_has_only_so_many_connections_and_this_one_has_all_it_likes() {
+    fn another_machine_has_a_limit_of_connections_and_this_one_has_none() {
         let peers = Peers::new(2);
         let count = |peer: &str| {
             let taken: Vec<_> = (0..5).map_while(|_| peers.take(peer.parse().unwrap())).collect();
