@@ -39,7 +39,7 @@ use crate::question::predicate::{Operand, Predicate};
 use crate::question::scalar::{Node, NumericExpr};
 use crate::question::{Join, Query, commas};
 use crate::schema::{ColumnType, Schema, Value};
-use crate::steps::{category_name, date_name, steps_name, steps_of};
+use crate::steps::{date_name, steps_name, steps_of};
 
 /// A statement that is ready to run: group columns first, then measures.
 #[derive(Clone, Debug, PartialEq)]
@@ -162,35 +162,6 @@ impl<'a> Writer<'a> {
             sql += &format!(" GROUP BY {}", commas(1..=keys.len()));
         }
         Statement { tables, sql, parameters: self.parameters, keys, measures, grouping }
-    }
-
-    /// The condition that a row belongs to a group.
-    fn is_in_a_group(&mut self, key: &GroupKey) -> String {
-        match key {
-            GroupKey::Column { column, .. } if self.is_public(*column) => {
-                format!("{} IS NOT NULL", self.column(*column))
-            }
-            GroupKey::Column { column, values } if self.kind(*column) == ColumnType::Boolean && values.len() == 2 => {
-                format!("{} IS NOT NULL", self.column(*column))
-            }
-            GroupKey::Column { column, values } if self.stores_categories(*column, values) => {
-                self.own(&category_name(self.target.schema, *column))
-            }
-            GroupKey::Column { column, values } => {
-                let condition = self.any_of(Operand::plain(*column), values, false);
-                self.grammar().is_in_a_group(condition)
-            }
-            GroupKey::Steps { scalar, .. } => format!("{} IS NOT NULL", self.known(scalar)),
-            GroupKey::Open { column } => format!("{} IS NOT NULL", self.column(*column)),
-        }
-    }
-
-    /// Whether there is a column that says if another one has one of these values: all its categories.
-    fn stores_categories(&self, column: usize, values: &[Value]) -> bool {
-        let declared = &self.target.schema.columns[column];
-        self.grammar().stores_categories()
-            && declared.kind == ColumnType::Text
-            && declared.categories.as_deref() == Some(values)
     }
 
     /// The keys of the groups, and their types.

@@ -98,7 +98,7 @@ const LARGEST: i32 = 50;
 const LARGEST_DECIMAL: i32 = 39;
 
 /// The smallest power of two that a bucket ends at; nothing for types without bounds on numbers. That of decimal numbers has six decimal
-/// places, as many as they may have.
+/// places, the most that they may have.
 fn smallest(kind: ColumnType) -> Option<i32> {
     match kind {
         ColumnType::Integer => Some(0),

@@ -254,8 +254,8 @@ impl NumericExpr {
     }
 
     pub(crate) fn absolute(self) -> NumericExpr {
-        let NumericExpr { kind, ref grid, low, high, .. } = self;
-        let grid = grid.clone();
+        let NumericExpr { kind, low, high, .. } = self;
+        let grid = self.grid.clone();
         let (least, greatest) = (low.max(-high).max(0), high.max(-low));
         NumericExpr { node: Node::Absolute(Box::new(self)), kind, grid, low: least, high: greatest }
     }
@@ -379,8 +379,7 @@ impl NumericExpr {
     pub(crate) fn calendar(self, part: DatePart) -> Result<NumericExpr, TooLarge> {
         let days = self.floor(&RBig::ONE, Kind::Date)?;
         let (low, high) = part.range(days.low, days.high);
-        let (kind, grid) = (part.kind(), RBig::ONE);
-        NumericExpr::new(Node::Calendar(part, Box::new(days)), kind, grid, low.into(), high.into())
+        NumericExpr::new(Node::Calendar(part, Box::new(days)), part.kind(), RBig::ONE, low.into(), high.into())
     }
 
     /// The same value in steps of a finer grid, of which its own is a multiple.

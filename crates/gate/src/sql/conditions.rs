@@ -2,10 +2,41 @@
 
 use super::Writer;
 use crate::question::commas;
+use crate::question::group::GroupKey;
 use crate::question::predicate::{Comparison, Operand, Predicate};
 use crate::schema::{ColumnType, Value};
+use crate::steps::category_name;
 
 impl Writer<'_> {
+    /// The condition that a row belongs to a group.
+    pub(super) fn is_in_a_group(&mut self, key: &GroupKey) -> String {
+        match key {
+            GroupKey::Column { column, .. } if self.is_public(*column) => {
+                format!("{} IS NOT NULL", self.column(*column))
+            }
+            GroupKey::Column { column, values } if self.kind(*column) == ColumnType::Boolean && values.len() == 2 => {
+                format!("{} IS NOT NULL", self.column(*column))
+            }
+            GroupKey::Column { column, values } if self.stores_categories(*column, values) => {
+                self.own(&category_name(self.target.schema, *column))
+            }
+            GroupKey::Column { column, values } => {
+                let condition = self.any_of(Operand::plain(*column), values, false);
+                self.grammar().is_in_a_group(condition)
+            }
+            GroupKey::Steps { scalar, .. } => format!("{} IS NOT NULL", self.known(scalar)),
+            GroupKey::Open { column } => format!("{} IS NOT NULL", self.column(*column)),
+        }
+    }
+
+    /// Whether there is a column that says if another one has one of these values: all its categories.
+    fn stores_categories(&self, column: usize, values: &[Value]) -> bool {
+        let declared = &self.target.schema.columns[column];
+        self.grammar().stores_categories()
+            && declared.kind == ColumnType::Text
+            && declared.categories.as_deref() == Some(values)
+    }
+
     pub(super) fn any_of(&mut self, operand: Operand, values: &[Value], negated: bool) -> String {
         // An empty list is no SQL in PostgreSQL.
         if values.is_empty() {

@@ -62,8 +62,8 @@ pub(super) fn sql(rows: &str, schema: &Schema, within: &ColumnsWithin) -> String
     format!("CREATE OR REPLACE TEMP VIEW {VIEW} AS SELECT *{in_steps}{categories} FROM ({rows})")
 }
 
-/// Which columns have no value outside of their bounds, or beside their categories. Every value is looked at: what a file says about its values may be wrong, and is
-/// used by the engine for the least and the greatest one, but not for the values that go with those.
+/// Which columns have no value outside of their bounds, or beside their categories. Every value is looked at: what a file says about its
+/// values may be wrong, and is used by the engine for the least and the greatest one, but not for the values that go with those.
 pub(super) fn columns_within(
     connection: &mut AdbcConnection,
     rows: &str,
