@@ -80,7 +80,10 @@ fn a_quick_run_says_how_many_tests_it_left_out() {
     let tally = Tally { passed: 9, failed: 0, left_out: 41 };
     let quick = || Wish::parse(&["--quick".to_string()]);
     let wish = |rest: &[String]| Wish { rest: rest.to_vec(), ..quick() };
-    assert!(left_out(&wish(&[]), tally).ends_with("skipped: 41 crash loops, tests in a browser and planted defects, and the fuzzer"));
+    assert!(
+        left_out(&wish(&[]), tally)
+            .ends_with("skipped: 41 crash loops, tests in a browser and planted defects, and the fuzzer")
+    );
     let named = left_out(&wish(&["crash".to_string()]), tally);
     assert!(named.ends_with("skipped: crash loops, tests in a browser and planted defects, and the fuzzer"), "{named}");
 }
