@@ -12,6 +12,7 @@ mod gate;
 mod lab;
 mod ledger;
 mod memory;
+mod noise;
 mod opendp_filter;
 mod server;
 mod table;
@@ -40,6 +41,8 @@ enum Benchmark {
     Gate(gate::GateBench),
     /// How often the 95 % intervals of every form of question hold, on fresh ledgers
     Coverage(coverage::Coverage),
+    /// What one draw of noise takes, at scales from 1 to 2^40, and OpenDP's samplers
+    Noise(noise::NoiseBench),
     /// What charges over HTTP take, against the ledger in the process; and what a killed server loses
     Server(server::ServerBench),
     /// How soon a browser shows an account with 100,000 charges, against one with 100
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Benchmark::Ledger(ledger) => ledger.run(),
         Benchmark::Gate(gate) => gate.run(),
         Benchmark::Coverage(coverage) => coverage.run(),
+        Benchmark::Noise(noise) => noise.run(),
         Benchmark::Server(server) => server.run(),
         Benchmark::Dashboard(dashboard) => dashboard.run(),
         Benchmark::Serve(serve) => serve.run(),
