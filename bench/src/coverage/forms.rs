@@ -1,8 +1,9 @@
 //! Every form of question, with what is wanted of its intervals.
 
 use taximeter_accounting::Amount;
-use taximeter_gate::{Estimate, Price};
+use taximeter_gate::{Estimate, Price, Request};
 
+use super::measure::{Fallible, request};
 use super::survey::{GroupOf, SurveyRow, SurveyStatistic, statistics as of};
 
 /// A question whose last column is looked at.
@@ -16,6 +17,10 @@ pub struct CoverageForm {
     /// Whether the intervals of one answer hold or miss independently of each other; otherwise one of them counts.
     pub independent: bool,
     pub wanted: WantedCoverage,
+    /// In how many groups a unit counts, where that is limited.
+    pub max_groups_per_unit: Option<u32>,
+    /// Whether rows with values outside of their bounds are counted: that is the last column then.
+    pub count_clamped: bool,
 }
 
 /// What is paid.
@@ -100,6 +105,10 @@ fn decade(row: &SurveyRow) -> String {
     (row.age / 10 * 10).to_string()
 }
 
+fn month(row: &SurveyRow) -> String {
+    row.month().to_string()
+}
+
 fn young_or_old(row: &SurveyRow) -> String {
     if row.age < 30 { "young" } else { "old" }.to_string()
 }
@@ -121,7 +130,15 @@ impl CoverageForm {
             looked_at: LookedAt::Value,
             independent: true,
             wanted: WantedCoverage::Near,
+            max_groups_per_unit: None,
+            count_clamped: false,
         }
+    }
+
+    /// The question under a new key.
+    pub fn request(&self) -> Fallible<Request> {
+        let &CoverageForm { max_groups_per_unit, count_clamped, .. } = self;
+        Ok(Request { max_groups_per_unit, count_clamped, ..request(&self.sql, self.offer.price())? })
     }
 
     fn wanting(self, wanted: WantedCoverage) -> CoverageForm {
@@ -214,6 +231,34 @@ pub fn forms() -> Vec<CoverageForm> {
         add(two("CORR", "CORR", of::correlation));
         add(two("REGR_SLOPE", "REGR_SLOPE", of::slope));
         add(two("REGR_INTERCEPT", "REGR_INTERCEPT", of::intercept));
+        add(two("REGR_R2", "REGR_R2", of::correlation_squared));
+    }
+    for offer in [Laplace("0.1"), Gaussian("0.1")] {
+        let sql = "REGR_COUNT(wage, hours) FROM survey";
+        add(CoverageForm::new("REGR_COUNT", sql, offer, all, of::known_wages));
+        let sql = "EXTRACT(MONTH FROM day) AS month, COUNT(*) FROM survey GROUP BY month";
+        add(CoverageForm::new("COUNT by month", sql, offer, month, of::count));
+        let sql = "region, COUNT(*) FROM survey GROUP BY ROLLUP (region)";
+        add(CoverageForm::new("ROLLUP", sql, offer, region, of::count));
+        let sql = "s.region, COUNT(*) FROM survey s JOIN diary d ON s.person = d.person GROUP BY s.region";
+        add(CoverageForm::new("COUNT of a private JOIN", sql, offer, region, of::with_diary));
+        let sum = CoverageForm::new("count of clamped rows", "SUM(wage) FROM survey", offer, all, of::none);
+        add(CoverageForm { count_clamped: true, ..sum });
+    }
+    for offer in [Laplace("2"), Gaussian("1")] {
+        let sql = "AVG(day - DATE '2020-01-01') FROM survey";
+        add(CoverageForm::new("AVG of days", sql, offer, all, of::mean_day));
+        let sql = "AVG(s.wage) FROM survey s JOIN diary d ON s.person = d.person";
+        add(CoverageForm::new("AVG of a private JOIN", sql, offer, all, of::average_with_diary));
+        let counts = "region, COUNT(*) AS n";
+        let of_regions = |name, column: &str, statistic| {
+            let sql = format!("{counts}, {column} FROM survey GROUP BY region");
+            CoverageForm::new(name, &sql, offer, region, statistic).dependent()
+        };
+        add(of_regions("running total", "SUM(COUNT(*)) OVER (ORDER BY region)", so_far));
+        add(of_regions("difference to the mean of groups", "COUNT(*) - AVG(COUNT(*)) OVER ()", beside_mean));
+        let ranks = of_regions("RANK", "RANK() OVER (ORDER BY COUNT(*) DESC)", rank);
+        add(ranks.wanting(TOGETHER));
     }
     let quantiles: [(&'static str, &str, SurveyStatistic); 5] = [
         ("MEDIAN", "MEDIAN(wage)", of::median),
@@ -253,6 +298,9 @@ pub fn forms() -> Vec<CoverageForm> {
     add(found("SUM of groups found", sql, of::sum));
     let sql = "job, COUNT(*) AS n FROM survey GROUP BY job ORDER BY n DESC LIMIT 4";
     add(found("groups found, ORDER BY a count LIMIT 4", sql, of::count).dependent());
+    let sql = "job, COUNT(DISTINCT person) FROM survey GROUP BY job";
+    let limited = found("units of groups found, one group a unit", sql, of::people);
+    add(CoverageForm { max_groups_per_unit: Some(1), ..limited });
     let sql = "job, AVG(wage) FROM survey GROUP BY job";
     add(CoverageForm { offer: Threshold("2"), ..found("AVG of groups found", sql, of::average) });
     forms
@@ -261,6 +309,30 @@ pub fn forms() -> Vec<CoverageForm> {
 /// The part of a group in all rows.
 fn share(rows: &[&SurveyRow]) -> f64 {
     rows.len() as f64 / super::survey::rows().len() as f64
+}
+
+/// How many rows there are in each region.
+fn regions() -> std::collections::BTreeMap<&'static str, f64> {
+    let mut counts = std::collections::BTreeMap::new();
+    for row in super::survey::rows() {
+        *counts.entry(row.region).or_default() += 1.0;
+    }
+    counts
+}
+
+/// The rows of a region and of those before it.
+fn so_far(rows: &[&SurveyRow]) -> f64 {
+    regions().range(..=rows[0].region).map(|(_, count)| count).sum()
+}
+
+fn beside_mean(rows: &[&SurveyRow]) -> f64 {
+    let regions = regions();
+    rows.len() as f64 - regions.values().sum::<f64>() / regions.len() as f64
+}
+
+/// 1 and how many regions have more rows.
+fn rank(rows: &[&SurveyRow]) -> f64 {
+    1.0 + regions().values().filter(|count| **count > rows.len() as f64).count() as f64
 }
 
 fn mean_hours() -> f64 {

@@ -48,15 +48,16 @@ struct Tally {
 pub fn measure(forms: &[CoverageForm], ledgers: u32, asks: u32) -> Fallible<Vec<MeasuredForm>> {
     let rows = survey::rows();
     let truths: Vec<_> = forms.iter().map(|form| survey::exact(&rows, form.group, form.statistic)).collect();
-    let (csv, schema) = (survey::csv(&rows), survey::schema());
+    let (csv, schema, diary) = (survey::csv(&rows), survey::schema(), survey::diary_csv(&rows));
     let mut tallies = vec![Tally::default(); forms.len()];
     for ledger in 0..ledgers {
         let folder = tempfile::tempdir()?;
         let gate = open(folder.path(), &csv, &schema)?;
+        register(&gate, folder.path(), "diary", &diary, survey::DIARY_SCHEMA)?;
         for ((form, truth), tally) in forms.iter().zip(&truths).zip(&mut tallies) {
             for time in 0..asks {
                 let turn = (ledger * asks + time) as usize;
-                tally.look(form, truth, &ask(&gate, &form.sql, form.offer.price())?, turn)?;
+                tally.look(form, truth, &ask(&gate, &form.request()?)?, turn)?;
             }
         }
     }
@@ -68,21 +69,31 @@ pub fn open(folder: &Path, csv: &str, schema: &str) -> Fallible<Gate> {
     let file = folder.join("taximeter.db");
     let ledger = Ledger::open(&Location::File(file.clone()), Options { create: true, ..Options::default() })?;
     let gate = Gate::open(&folder_beside(&file), ledger)?;
-    let data = folder.join("survey.csv");
+    register(&gate, folder, "survey", csv, schema)?;
+    Ok(gate)
+}
+
+/// Registers a dataset whose account has no budget.
+fn register(gate: &Gate, folder: &Path, name: &str, csv: &str, schema: &str) -> Fallible<()> {
+    let data = folder.join(format!("{name}.csv"));
     std::fs::write(&data, csv)?;
     let budget = Budget::parse("1000,0.5")?.with_mechanism_delta(Amount::parse_exact("0.4")?)?;
     // No budget is to end: only the odometer runs.
     let rules = Rules { filter: None, odometer: OdometerSpec::beside(OdometerRule::RenyiMixture, &budget) };
-    let name = AccountName::parse("survey")?;
-    let registration = Registration::new(name, Declaration::parse(schema)?, Data::csv(data));
+    let registration = Registration::new(AccountName::parse(name)?, Declaration::parse(schema)?, Data::csv(data));
     gate.register(&Registration { rules: Some(rules), ..registration }, &mut |_, _| {})?;
-    Ok(gate)
+    Ok(())
 }
 
-/// An answer under a new key.
-pub fn ask(gate: &Gate, question: &str, price: Price) -> Fallible<AnswerDocument> {
-    let request = Request::new(&AccountName::parse("survey")?, question, price)?;
-    let outcome = gate.ask(&request).map_err(|error| format!("{question}: {error}"))?;
+/// A question under a new key.
+pub fn request(question: &str, price: Price) -> Fallible<Request> {
+    Ok(Request::new(&AccountName::parse("survey")?, question, price)?)
+}
+
+/// The answer to a question.
+pub fn ask(gate: &Gate, request: &Request) -> Fallible<AnswerDocument> {
+    let question = &request.question;
+    let outcome = gate.ask(request).map_err(|error| format!("{question}: {error}"))?;
     let GateOutcome::Answered(answer) = outcome else {
         return Err(format!("{question} was not answered").into());
     };

@@ -6,7 +6,7 @@ use serde::Serialize;
 use taximeter_accounting::Amount;
 use taximeter_gate::{Cell, Price};
 
-use super::measure::{Fallible, ask, open};
+use super::measure::{Fallible, ask, open, request};
 
 /// Wages as in a labour survey, from 0 to 3,000.
 const SCHEMA: &str = "unit = \"row\"\n[columns.wage]\nbounds = [0, 3000]\n";
@@ -43,7 +43,7 @@ pub fn measure(rows: usize, groups: usize, asks: u32) -> Fallible<Published> {
     let price = Price::Epsilon(Amount::parse_exact("0.1")?);
     let mut seen = Published { rows, asked: 0, published: 0, above: 0, held: 0 };
     for _ in 0..asks {
-        let answer = ask(&gate, "SELECT job, AVG(wage) FROM survey GROUP BY job", price)?;
+        let answer = ask(&gate, &request("SELECT job, AVG(wage) FROM survey GROUP BY job", price)?)?;
         for estimate in answer.rows.iter().filter_map(|row| row.last().and_then(Cell::estimate)) {
             seen.asked += 1;
             if let (Some(value), Some(ends)) = (&estimate.value, &estimate.interval) {

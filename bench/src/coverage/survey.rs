@@ -16,7 +16,12 @@ const SCHEMA: &str = r#"
     categories = ["east", "north", "south", "west"]
     [columns.half]
     categories = ["first", "second"]
+    [columns.day]
+    bounds = ["2020-01-01", "2020-02-29"]
 "#;
+
+/// What is declared about the diary, another dataset about the same people.
+pub const DIARY_SCHEMA: &str = "unit = { column = \"person\", max_rows_per_unit = 1 }\n";
 
 const TOWNS: usize = 40;
 
@@ -44,6 +49,27 @@ pub struct SurveyRow {
     pub age: i64,
     pub wage: Option<i64>,
     pub hours: i64,
+    /// Days since 2020-01-01, in January or February.
+    pub day: u32,
+}
+
+/// The last day of January, counted like [`SurveyRow::day`].
+const END_OF_JANUARY: u32 = 30;
+
+impl SurveyRow {
+    pub fn month(&self) -> u32 {
+        if self.day <= END_OF_JANUARY { 1 } else { 2 }
+    }
+
+    fn date(&self) -> String {
+        let day = if self.month() == 1 { self.day } else { self.day - END_OF_JANUARY - 1 };
+        format!("2020-{:02}-{:02}", self.month(), day + 1)
+    }
+
+    /// Whether the person keeps a diary.
+    pub fn has_diary(&self) -> bool {
+        !self.person.is_multiple_of(3)
+    }
 }
 
 /// All rows, the same ones every time.
@@ -59,7 +85,7 @@ pub fn rows() -> Vec<SurveyRow> {
         let age = 18 + below(60);
         // Many in few towns, few in many.
         let town = (below(TOWNS as i64) * below(TOWNS as i64) / TOWNS as i64) as usize;
-        for _ in 0..2 {
+        for visit in 0..2 {
             let hours = 10 + below(25) + below(25);
             let wage = 150 + 15 * age + 20 * hours + below(700);
             rows.push(SurveyRow {
@@ -71,6 +97,7 @@ pub fn rows() -> Vec<SurveyRow> {
                 age,
                 wage: (below(12) > 0).then_some(wage),
                 hours,
+                day: ((13 * person + 29 * visit) % 60) as u32,
             });
         }
     }
@@ -89,12 +116,21 @@ fn place(stretches: &[(&'static str, usize)], at: usize) -> &'static str {
 
 /// The rows as a CSV file.
 pub fn csv(rows: &[SurveyRow]) -> String {
-    let mut text = "person,region,half,town,job,age,wage,hours\n".to_string();
-    for SurveyRow { person, region, half, town, job, age, wage, hours } in rows {
-        let wage = wage.map(|wage| wage.to_string()).unwrap_or_default();
-        writeln!(text, "{person},{region},{half},{town},{job},{age},{wage},{hours}").expect("text can be written");
+    let mut text = "person,region,half,town,job,age,wage,hours,day\n".to_string();
+    for row in rows {
+        let SurveyRow { person, region, half, town, job, age, wage, hours, day: _ } = row;
+        let (wage, day) = (wage.map(|wage| wage.to_string()).unwrap_or_default(), row.date());
+        writeln!(text, "{person},{region},{half},{town},{job},{age},{wage},{hours},{day}")
+            .expect("text can be written");
     }
     text
+}
+
+/// The diary as a CSV file: a row for each person who keeps one.
+pub fn diary_csv(rows: &[SurveyRow]) -> String {
+    let mut people: Vec<usize> = rows.iter().filter(|row| row.has_diary()).map(|row| row.person).collect();
+    people.dedup();
+    people.iter().fold("person\n".to_string(), |text, person| format!("{text}{person}\n"))
 }
 
 /// What is declared about the rows.
@@ -109,12 +145,16 @@ pub type GroupOf = fn(&SurveyRow) -> String;
 /// A number about the rows of a group.
 pub type SurveyStatistic = fn(&[&SurveyRow]) -> f64;
 
-/// The exact answer, by group.
+/// The name of the group of all rows, in an answer with totals.
+pub const TOTAL: &str = "(all)";
+
+/// The exact answer, by group, and for all rows together.
 pub fn exact(rows: &[SurveyRow], group: GroupOf, statistic: SurveyStatistic) -> BTreeMap<String, f64> {
     let mut groups: BTreeMap<String, Vec<&SurveyRow>> = BTreeMap::new();
     for row in rows {
         groups.entry(group(row)).or_default().push(row);
     }
+    groups.insert(TOTAL.to_string(), rows.iter().collect());
     groups.into_iter().map(|(name, rows)| (name, statistic(&rows))).collect()
 }
 
@@ -214,6 +254,28 @@ pub mod statistics {
     pub fn correlation(rows: &[&SurveyRow]) -> f64 {
         let (hours, wages) = pairs(rows);
         products(&hours, &wages) / (products(&hours, &hours) * products(&wages, &wages)).sqrt()
+    }
+
+    pub fn correlation_squared(rows: &[&SurveyRow]) -> f64 {
+        correlation(rows).powi(2)
+    }
+
+    pub fn mean_day(rows: &[&SurveyRow]) -> f64 {
+        rows.iter().map(|row| f64::from(row.day)).sum::<f64>() / rows.len() as f64
+    }
+
+    pub fn with_diary(rows: &[&SurveyRow]) -> f64 {
+        rows.iter().filter(|row| row.has_diary()).count() as f64
+    }
+
+    pub fn average_with_diary(rows: &[&SurveyRow]) -> f64 {
+        let with: Vec<&SurveyRow> = rows.iter().filter(|row| row.has_diary()).copied().collect();
+        average(&with)
+    }
+
+    /// No value is outside of its bounds.
+    pub fn none(_: &[&SurveyRow]) -> f64 {
+        0.0
     }
 
     pub fn slope(rows: &[&SurveyRow]) -> f64 {
