@@ -53,7 +53,8 @@ impl BarePostgres {
         let mut writer = self.0.copy_in("COPY people FROM STDIN (FORMAT csv, HEADER)")?;
         std::io::copy(&mut std::fs::File::open(csv)?, &mut writer)?;
         writer.finish()?;
-        Ok(self.0.batch_execute("VACUUM (ANALYZE) people")?)
+        self.0.batch_execute(people::DIARY)?;
+        Ok(self.0.batch_execute("VACUUM (ANALYZE) people, diary")?)
     }
 }
 
@@ -96,6 +97,11 @@ pub fn import(csv: &Path, target: &Path) -> Done<()> {
     // What is imported is on disk, as it is through the gate.
     std::fs::File::open(target)?.sync_all()?;
     Ok(())
+}
+
+/// Adds the diary to what was imported.
+pub fn add_diary(target: &Path) -> Done<()> {
+    Ok(Connection::open(target)?.execute_batch(people::DIARY)?)
 }
 
 /// The days since 1970-01-01, of a date after it.

@@ -33,7 +33,7 @@ impl GateBench {
                 units = false;
             }
             let units = units.then_some("units-parquet");
-            let asked = MeasuredDatasets { engine: BenchEngine::Duckdb, rows: "rows-parquet", units };
+            let asked = MeasuredDatasets { engine: BenchEngine::Duckdb, rows: "rows-parquet", units, diary: None };
             self.ask(gate, &asked, &mut duckdb, measured)?;
         }
         // Its memory is for the server.
@@ -45,7 +45,7 @@ impl GateBench {
             };
             self.register(gate, "rows-sail", sail.data(), PrivacyUnit::Row)?;
             // Which rows of a person count cannot be written down on a cluster.
-            let asked = MeasuredDatasets { engine: BenchEngine::Sail, rows: "rows-sail", units: None };
+            let asked = MeasuredDatasets { engine: BenchEngine::Sail, rows: "rows-sail", units: None, diary: None };
             self.ask(gate, &asked, &mut sail, measured)?;
         }
         Ok(())

@@ -15,6 +15,8 @@ pub struct ComparedForm {
     pub limit: f64,
     /// Whether it is asked of the dataset that protects people, and not rows.
     pub of_units: bool,
+    /// Whether it joins the diary, another dataset about the same people: where an engine can.
+    pub joins_diary: bool,
     /// Whether both give the same number. A quantile is made of the statement's rows outside of it.
     pub is_compared: bool,
 }
@@ -27,7 +29,16 @@ const CLAMPED: f64 = 1.7;
 const QUANTILE: f64 = 1.5;
 
 const fn form(limit: f64, question: &'static str, bare: &'static str) -> ComparedForm {
-    ComparedForm { question, bare, bare_sqlite: None, same_work: None, limit, of_units: false, is_compared: true }
+    ComparedForm {
+        question,
+        bare,
+        bare_sqlite: None,
+        same_work: None,
+        limit,
+        of_units: false,
+        joins_diary: false,
+        is_compared: true,
+    }
 }
 
 /// The income as it is declared, in steps.
@@ -45,7 +56,7 @@ const fn quantile(question: &'static str, bare: &'static str, bare_sqlite: &'sta
     ComparedForm { bare_sqlite: Some(bare_sqlite), is_compared: false, ..form(QUANTILE, question, bare) }
 }
 
-pub const FORMS: [ComparedForm; 27] = [
+pub const FORMS: [ComparedForm; 30] = [
     form(PLAIN, "SELECT COUNT(*) FROM _ WHERE age >= 65", "SELECT count(*) AS m FROM _ WHERE age >= 65"),
     form(
         PLAIN,
@@ -91,6 +102,17 @@ pub const FORMS: [ComparedForm; 27] = [
         "SELECT (1e0 * count(*) * sum(age * visits) - 1e0 * sum(age) * sum(visits)) / (1e0 * count(*) * sum(age * age) - 1e0 * sum(age) \
          * sum(age)) + 0 * sum(visits * visits) AS m FROM _ WHERE age IS NOT NULL AND visits IS NOT NULL",
     ),
+    // The square of the same, for SQLite has no root here.
+    ComparedForm {
+        is_compared: false,
+        ..form(
+            CLAMPED,
+            "SELECT CORR(visits, age) FROM _",
+            "SELECT (1e0 * count(*) * sum(age * visits) - 1e0 * sum(age) * sum(visits)) * (1e0 * count(*) * sum(age * visits) - 1e0 * \
+             sum(age) * sum(visits)) / ((1e0 * count(*) * sum(age * age) - 1e0 * sum(age) * sum(age)) * (1e0 * count(*) * sum(visits * \
+             visits) - 1e0 * sum(visits) * sum(visits))) AS m FROM _ WHERE age IS NOT NULL AND visits IS NOT NULL",
+        )
+    },
     form(
         PLAIN,
         "SELECT COUNT(*), region FROM _ GROUP BY region",
@@ -174,6 +196,19 @@ pub const FORMS: [ComparedForm; 27] = [
         "SELECT count(*) AS m, visits FROM _ GROUP BY visits",
         "SELECT count(*) AS m, visits FROM _ GROUP BY visits",
     ),
+    ComparedForm {
+        is_compared: false,
+        ..form(PLAIN, "SELECT MODE(region) FROM _", "SELECT count(*) AS m, region FROM _ GROUP BY region")
+    },
+    ComparedForm {
+        of_units: true,
+        joins_diary: true,
+        ..form(
+            PLAIN,
+            "SELECT COUNT(*) FROM _ p JOIN diary d ON p.person = d.person",
+            "SELECT count(*) AS m FROM _ p JOIN diary d ON p.person = d.person",
+        )
+    },
     ComparedForm {
         of_units: true,
         ..form(PLAIN, "SELECT COUNT(DISTINCT person) FROM _", "SELECT count(DISTINCT person) AS m FROM _")

@@ -101,6 +101,8 @@ struct MeasuredDatasets {
     engine: BenchEngine,
     rows: &'static str,
     units: Option<&'static str>,
+    /// Another dataset about the same people, where an engine can join two.
+    diary: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -167,16 +169,24 @@ impl GateBench {
             Ledger::open(&Location::File(ledger_file.clone()), Options { create: true, ..Options::default() })?;
         let gate = Gate::open(&folder_beside(&ledger_file), ledger)?;
         add_areas(&gate, folder.path())?;
-        let csv = folder.path().join("people.csv");
+        let [csv, diary] = ["people.csv", "diary.csv"].map(|name| folder.path().join(name));
         if self.asks(BenchEngine::Sqlite) || self.asks(BenchEngine::Postgres) {
             self.print(&format!("writing {} rows to a CSV file", self.rows));
             people::write_csv(&csv, self.rows)?;
+            people::write_diary(&diary, self.rows)?;
         }
         if self.asks(BenchEngine::Sqlite) {
             let bare_file = folder.path().join("bare.db");
             measured.push(self.import(&gate, &csv, &bare_file)?);
+            bare::add_diary(&bare_file)?;
             self.register(&gate, "units", csv_file(&csv), unit())?;
-            let asked = MeasuredDatasets { engine: BenchEngine::Sqlite, rows: "rows", units: Some("units") };
+            self.register_with(people::DIARY_SCHEMA, &gate, "diary", csv_file(&diary), unit())?;
+            let asked = MeasuredDatasets {
+                engine: BenchEngine::Sqlite,
+                rows: "rows",
+                units: Some("units"),
+                diary: Some("diary"),
+            };
             self.ask(&gate, &asked, &mut BareSqlite::open(&bare_file)?, &mut measured)?;
         }
         if self.asks(BenchEngine::Postgres) {
@@ -185,10 +195,16 @@ impl GateBench {
             let mut bare = BarePostgres::connect(&url)?;
             self.print("copying the rows into PostgreSQL");
             bare.load(&csv)?;
-            let data = || Data::Postgres { url: url.clone(), table: "people".to_string() };
-            self.register(&gate, "rows-pg", data(), PrivacyUnit::Row)?;
-            self.register(&gate, "units-pg", data(), unit())?;
-            let asked = MeasuredDatasets { engine: BenchEngine::Postgres, rows: "rows-pg", units: Some("units-pg") };
+            let data = |table: &str| Data::Postgres { url: url.clone(), table: table.to_string() };
+            self.register(&gate, "rows-pg", data("people"), PrivacyUnit::Row)?;
+            self.register(&gate, "units-pg", data("people"), unit())?;
+            self.register_with(people::DIARY_SCHEMA, &gate, "diary-pg", data("diary"), unit())?;
+            let asked = MeasuredDatasets {
+                engine: BenchEngine::Postgres,
+                rows: "rows-pg",
+                units: Some("units-pg"),
+                diary: Some("diary-pg"),
+            };
             self.ask(&gate, &asked, &mut bare, &mut measured)?;
         }
         if csv.exists() {
@@ -241,9 +257,13 @@ impl GateBench {
     }
 
     fn register(&self, gate: &Gate, name: &str, data: Data, unit: PrivacyUnit) -> Done<()> {
+        self.register_with(people::SCHEMA, gate, name, data, unit)
+    }
+
+    fn register_with(&self, schema: &str, gate: &Gate, name: &str, data: Data, unit: PrivacyUnit) -> Done<()> {
         let started = Stopwatch::start(self.processor_time);
         let budget = Budget::parse("100000,0.5")?.with_mechanism_delta(Amount::parse_exact("0.4")?)?;
-        let mut declaration = Declaration::parse(people::SCHEMA)?;
+        let mut declaration = Declaration::parse(schema)?;
         declaration.unit = Some(unit);
         let rules = Rules {
             filter: Some(FilterSpec::new(FilterRule::Basic, budget)),
@@ -273,7 +293,11 @@ impl GateBench {
         for form in FORMS.iter().filter(|form| form.question.contains(&self.only)) {
             let Some(dataset) = (if form.of_units { asked.units } else { Some(asked.rows) }) else { continue };
             let name = AccountName::parse(dataset)?;
-            let question = form.question.replace(" _", &format!(" \"{dataset}\""));
+            let mut question = form.question.replace(" _", &format!(" \"{dataset}\""));
+            if form.joins_diary {
+                let Some(diary) = asked.diary else { continue };
+                question = question.replace(" diary", &format!(" \"{diary}\""));
+            }
             let price = match form.question.contains("GROUP BY city") {
                 true => Price::Approximate { epsilon, delta: Amount::parse_exact("1e-6")? },
                 false => Price::Epsilon(epsilon),

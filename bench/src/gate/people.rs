@@ -46,6 +46,23 @@ pub fn areas() -> String {
     AREAS.map(|(region, country)| format!("('{region}', '{country}')")).join(", ")
 }
 
+/// The statements that make the table of the diary, another one about the same people: a row for every tenth.
+pub const DIARY: &str =
+    "CREATE TABLE diary (person bigint); INSERT INTO diary SELECT DISTINCT person FROM people WHERE person % 10 = 0";
+
+/// What the owner declares about the diary.
+pub const DIARY_SCHEMA: &str = "[columns.person]\ntype = \"integer\"\n";
+
+/// Writes the diary for this number of rows to a CSV file.
+pub fn write_diary(path: &Path, rows: u64) -> std::io::Result<()> {
+    let mut file = BufWriter::new(File::create(path)?);
+    writeln!(file, "person")?;
+    for person in (0..rows.div_ceil(2)).step_by(10) {
+        writeln!(file, "{person}")?;
+    }
+    file.flush()
+}
+
 /// Writes this number of rows to a CSV file.
 pub fn write_csv(path: &Path, rows: u64) -> std::io::Result<()> {
     let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
