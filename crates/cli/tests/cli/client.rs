@@ -326,3 +326,17 @@ fn public_tables_are_uploaded_listed_and_removed() {
     assert_eq!((&new["public_table"], &new["upload"]), (&"regions".into(), &"u1".into()));
     assert_eq!(new["replace"], true);
 }
+
+#[test]
+fn top_shows_the_accounts_of_a_server_and_what_it_refused() {
+    let sandbox = Sandbox::with_accounts();
+    let refused = serde_json::json!({
+        "time": "2026-01-02T03:04:05Z", "account": "census", "reason": "the budget does not allow it", "by": "alice",
+    });
+    let mut list = sandbox.document(0, &["account", "list"]);
+    list["refusals"] = serde_json::json!({ "count": 7, "newest": [refused] });
+    let server = Responder::new(move |_: &_, _| Some((200, JSON, list.to_string())));
+    let output = ask(&sandbox, &server.url, &["top"]);
+    check(&output, 0, &["census", "7 refusals", "03:04:05", "alice", "the budget does not allow it"]);
+    assert_eq!(server.requests()[0].line, "GET /v1/accounts");
+}
