@@ -245,7 +245,7 @@ fn an_analyst_pays_from_a_budget_of_their_own(sandbox: &Sandbox) {
     assert!(added.contains("alice may ask"), "{added}");
     sandbox.done(&["ask", "people", COUNT, "--epsilon", "0.15", "--by", "alice"]);
     sandbox.ends(3, &["ask", "people", COUNT, "--epsilon", "0.15", "--by", "alice"]);
-    assert!(sandbox.fails(2, &["ask", "people", COUNT, "--epsilon", "0.1", "--by", "bob"]).contains("no analyst"));
+    assert!(sandbox.fails(2, &["ask", "people", COUNT, "--epsilon", "0.1", "--by", "bob"]).contains("not an analyst"));
     sandbox.done(&["ask", "people", COUNT, "--epsilon", "0.15"]);
 }
 
