@@ -55,7 +55,7 @@ fn make() -> Result<PathBuf, String> {
         let script = printed(Command::new(&program).args(["completions", shell]))?;
         write(&completions.join(format!("taximeter.{shell}")), &script)?;
     }
-    let metadata = serde_json::from_slice(&printed(&mut metadata())?);
+    let metadata = serde_json::from_slice(&printed(&mut metadata(&machine()?))?);
     let metadata = metadata.map_err(|error| format!("cargo metadata: {error}"))?;
     let bill = serde_json::to_vec_pretty(&bill_of_materials(&metadata)?).map_err(|error| error.to_string())?;
     write(&folder.join("taximeter.cdx.json"), &bill)?;
@@ -78,11 +78,19 @@ fn build() -> Command {
     build
 }
 
-/// What the program is made of.
-fn metadata() -> Command {
+/// What the program is made of on a machine of this kind. On others it has other crates, such as those of Windows.
+fn metadata(machine: &str) -> Command {
     let mut metadata = bare_cargo("metadata");
     metadata.args(["--format-version", "1", "--locked", "--features", &format!("taximeter/{FEATURES}")]);
+    metadata.args(["--filter-platform", machine]);
     metadata
+}
+
+/// The kind of this machine, as the compiler calls it.
+fn machine() -> Result<String, String> {
+    let version = printed(Command::new("rustc").arg("-vV"))?;
+    let version = String::from_utf8_lossy(&version);
+    version.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_string).ok_or("rustc -vV: no host".into())
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
@@ -119,10 +127,12 @@ mod tests {
 
     #[test]
     fn a_release_reads_data_by_drivers_and_its_bill_is_of_the_same_features() {
-        for (command, features) in [(build(), "adbc"), (metadata(), "taximeter/adbc")] {
+        for (command, features) in [(build(), "adbc"), (metadata("x86_64-linux"), "taximeter/adbc")] {
             assert!(arguments(&command).windows(2).any(|pair| pair == ["--features", features]), "{command:?}");
             // Where the program is looked for.
             assert!(!arguments(&command).contains(&"--target-dir"), "{command:?}");
         }
+        assert!(arguments(&metadata("x86_64-linux")).ends_with(&["--filter-platform", "x86_64-linux"]));
+        assert!(machine().unwrap().contains(std::env::consts::ARCH));
     }
 }
