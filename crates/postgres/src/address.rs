@@ -272,9 +272,9 @@ mod tests {
     #[test]
     fn a_mode_that_is_not_known_and_roots_that_would_not_be_used_are_refused() {
         for (options, why) in [
-            ("sslmode=verify-ca", "disable, prefer, require and verify-full"),
-            ("sslmode=secret", "disable, prefer, require and verify-full"),
-            ("sslmode=", "disable, prefer, require and verify-full"),
+            ("sslmode=verify-ca", "disable, prefer, require or verify-full"),
+            ("sslmode=secret", "disable, prefer, require or verify-full"),
+            ("sslmode=", "disable, prefer, require or verify-full"),
             ("sslmode=require&sslrootcert=secret", "sslmode=verify-full alone"),
             ("sslrootcert=secret", "sslmode=verify-full alone"),
         ] {
