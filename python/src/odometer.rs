@@ -51,10 +51,11 @@ impl Ride {
         self.readings.push(reading());
     }
 
-    /// The readings, the newest included.
-    fn curve(&self, newest: f64) -> Vec<f64> {
+    /// The readings, the newest included, each with the number of calls before it.
+    fn curve(&self, newest: f64) -> Vec<(u64, f64)> {
+        let kept = (0..).zip(&self.readings).map(|(at, reading)| (at * self.step, *reading));
         let is_newest_kept = self.calls.is_multiple_of(self.step);
-        self.readings.iter().copied().chain((!is_newest_kept).then_some(newest)).collect()
+        kept.chain((!is_newest_kept).then_some((self.calls, newest))).collect()
     }
 }
 
@@ -102,8 +103,9 @@ impl PyOdometer {
         self.odometer.reading().value
     }
 
-    /// The readings since it was made or restored, for a curve: at most 257 of them, evenly spaced but for the newest.
-    fn ride(&self) -> Vec<f64> {
+    /// The readings since it was made or restored, for a curve, each with the number of calls of `charge` before it: at most 257 of
+    /// them, evenly spaced but for the newest.
+    fn ride(&self) -> Vec<(u64, f64)> {
         self.ride.curve(self.odometer.reading().printed())
     }
 

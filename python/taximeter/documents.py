@@ -114,7 +114,8 @@ class Quote(Document):
         if self.reason:
             parts.append(drawing.line("why", self.reason))
         for one in self.accounts:
-            parts.append(drawing.gauge(one.get("left_after") or one.get("left"), f"{one['account']} left"))
+            left = one.get("left_after")
+            parts.append(drawing.gauge(one.get("left") if left is None else left, f"{one['account']} left"))
         return drawing.card("admitted" if self.admitted else "refused", *parts)
 
 

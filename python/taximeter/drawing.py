@@ -79,13 +79,13 @@ def bars(
     return f"<svg {frame}>{''.join(rows)}</svg>"
 
 
-def curve(title: str, values: list[float]) -> str:
-    """A line through numbers, from the first to the last: the meter of a ride."""
+def curve(title: str, places: list[int], values: list[float]) -> str:
+    """A line through numbers at their places, from the first to the last: the meter of a ride."""
     if not values:
         return ""
     high, width, height = max(*values, 0.0) or 1.0, 320.0, 80.0
-    step = width / max(len(values) - 1, 1)
-    points = " ".join(f"{4 + at * step:.1f},{4 + height * (1 - value / high):.1f}" for at, value in enumerate(values))
+    step = width / max(places[-1] - places[0], 1)
+    points = " ".join(f"{4 + (at - places[0]) * step:.1f},{4 + height * (1 - value / high):.1f}" for at, value in zip(places, values))
     shown = escape(f"{title}: {show_number(values[-1])}")
     return (
         f'<svg role="img" aria-label="{shown}" width="330" height="108" viewBox="0 0 330 108">'

@@ -48,19 +48,20 @@ class Bars:
 
 @dataclass(frozen=True)
 class Curve:
-    """Numbers from the first to the last."""
+    """Numbers from the first to the last, each with its place from left to right."""
 
     title: str
+    places: list[int]
     values: list[float]
 
     def svg(self) -> str:
         """The figure as SVG."""
-        return drawing.curve(self.title, self.values)
+        return drawing.curve(self.title, self.places, self.values)
 
     def plot(self, axes: Axes | None = None) -> Axes:
         """The figure on axes of Matplotlib, or on new ones."""
         axes = _axes(axes, self.title)
-        axes.plot(range(1, len(self.values) + 1), self.values, color=drawing.ACCENT)
+        axes.plot(self.places, self.values, color=drawing.ACCENT)
         return axes
 
 

@@ -21,6 +21,7 @@ import json
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import accumulate
 from types import TracebackType
 from typing import Any, Protocol, TextIO
 
@@ -256,21 +257,27 @@ class Account(Drawable):
         return f"Account({self.name!r})"
 
     def _repr_html_(self) -> str:
-        document, left = self.document, self.left
+        document, left, reading = self.document, self.left, self.reading
         parts = [drawing.line("standing", document["standing"]), drawing.line("charges", document["charges"])]
         parts.append(drawing.gauge(None if left is None else left.share, "left"))
-        parts.append(self.svg())
-        return drawing.card(self.name, *parts, drawing.line("guarantee", self.reading.guarantee))
+        parts.append(drawing.line("no bound", reading.reason) if reading.reason else self.svg())
+        return drawing.card(self.name, *parts, drawing.line("guarantee", reading.guarantee))
 
     def readings(self, limit: int = 200) -> list[float]:
-        """The readings after the newest charges, the oldest first: the meter's curve."""
+        """The readings after the newest charges, the oldest first, without those that have no bound."""
         records = reversed(self.history(limit))
         return [float(record["reading"]) for record in records if record["reading"] is not None]
 
     @property
     def figure(self) -> Curve:
-        """The meter's curve."""
-        return Curve("reading", self.readings())
+        """The readings after the newest charges by the number of charges; none where the loss has no bound."""
+        document = self.document
+        if document["reading"] is None:
+            return Curve("reading", [], [])
+        records = [record for record in reversed(self.history(200)) if record["sequence"] <= document["newest_record"]]
+        charges = [int(record["what"] == "charge") for record in records]
+        places = list(accumulate(charges, initial=document["charges"] - sum(charges)))[1:]
+        return Curve("reading", places, [float(record["reading"]) for record in records])
 
     def watch(self, *, every: float = 1.0, file: TextIO | None = None) -> Watch:
         """Shows the meter live, in a notebook or in a terminal, until it is stopped. It looks for a change after `every` seconds.

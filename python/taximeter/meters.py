@@ -160,9 +160,12 @@ class Odometer(_native.Odometer, Drawable):
 
     @property
     def figure(self) -> Curve:
-        """The readings since it was made or restored, the first before any charge; none where the loss has no bound."""
-        readings = self.ride()
-        return Curve("reading", readings if math.isfinite(readings[-1]) else [])
+        """The readings since it was made or restored by the number of calls of `charge`, the first before any call; none where the loss
+        has no bound."""
+        ride = self.ride()
+        if not math.isfinite(ride[-1][1]):
+            return Curve("reading", [], [])
+        return Curve("reading", [calls for calls, _ in ride], [reading for _, reading in ride])
 
     def _repr_html_(self) -> str:
         reading = self.reading

@@ -36,14 +36,34 @@ def test_an_account_shows_its_gauge_and_its_meter(census: tx.Account) -> None:
     html = census._repr_html_()
     assert "census" in shown(html) and "reading: 0.3" in shown(html)
     assert len(list(parsed(html).iter("svg"))) == 2
-    assert census.readings() == [0.0, 0.1, 0.2, 0.3] or census.readings() == [0.1, 0.2, 0.3]
+    assert census.readings() == census.figure.values == [0.0, 0.1, 0.2, 0.3] and census.figure.places == [0, 1, 2, 3]
+
+
+def test_an_account_that_has_lost_its_bound_says_why_and_draws_no_curve(ledger: tx.Ledger) -> None:
+    surveys = ledger.create("surveys", delta="1e-6")
+    surveys.charge(tx.pure("0.1"))
+    assert "reading: " in shown(surveys._repr_html_()) and len(surveys.figure.values) == 2
+    surveys.charge(tx.approximate("0.1", "1e-9"))
+    html = surveys._repr_html_()
+    assert "no bound: " in shown(html) and "<svg" not in html and surveys.svg() == ""
+
+
+def test_the_meter_of_an_account_counts_charges_and_not_records(ledger: tx.Ledger) -> None:
+    surveys = ledger.create("surveys", 1, rule="basic", odometer="basic")
+    for _ in range(205):
+        surveys.charge(tx.pure("0.001"))
+    surveys.close()
+    figure = surveys.figure
+    assert figure.places == [*range(7, 206), 205] and figure.values == pytest.approx([charges / 1000 for charges in figure.places])
+    [line] = surveys.plot().lines
+    assert list(line.get_xdata()) == figure.places
 
 
 def test_an_odometer_shows_its_ride() -> None:
     odometer = tx.Odometer(rule="basic")
     for _ in range(3):
         odometer.charge(tx.pure("0.1"))
-    assert odometer.figure.values == pytest.approx([0, 0.1, 0.2, 0.3])
+    assert odometer.figure.places == [0, 1, 2, 3] and odometer.figure.values == pytest.approx([0, 0.1, 0.2, 0.3])
     html = odometer._repr_html_()
     assert "odometer basic" in shown(html) and "reading: 0.3" in shown(html) and "loss" in shown(html)
     [line] = parsed(html).iter("polyline")
@@ -57,10 +77,10 @@ def test_a_long_ride_is_drawn_by_few_readings_and_the_newest(charges: int) -> No
     odometer, cost = tx.Odometer(rule="basic"), tx.pure("0.001")
     for _ in range(charges):
         odometer.charge(cost)
-    values = odometer.figure.values
-    assert min(charges, 128) < len(values) <= 257 and values[-1] == odometer.reading.value == pytest.approx(charges / 1000)
-    steps = [later - earlier for earlier, later in zip(values, values[1:-1])]
-    assert values[0] == 0 and steps == pytest.approx([steps[0]] * len(steps) if steps else [])
+    calls, values = odometer.figure.places, odometer.figure.values
+    assert min(charges, 128) < len(values) <= 257 and values[-1] == odometer.reading.value
+    assert (calls[0], calls[-1]) == (0, charges) and values == pytest.approx([call / 1000 for call in calls])
+    assert len({later - earlier for earlier, later in zip(calls, calls[1:-1])}) <= 1, "evenly spaced but for the newest"
 
 
 def test_a_ride_without_a_bound_says_why_and_draws_no_curve() -> None:
@@ -74,6 +94,7 @@ def test_a_ride_without_a_bound_says_why_and_draws_no_curve() -> None:
 def test_quotes_receipts_filters_and_answers_draw_themselves(ledger: tx.Ledger, census: tx.Account) -> None:
     assert "admitted" in shown(census.quote(tx.pure("0.1"))._repr_html_())
     assert "census: the budget" in shown(census.quote(tx.pure(3))._repr_html_())
+    assert "all left: 0.00 %" in shown(ledger.create("all", 1).quote(tx.pure(1))._repr_html_()), "nothing is a number too"
     assert "record" in shown(census.charge(tx.pure("0.1"))._repr_html_())
     assert "residue" in shown(tx.Filter("1,1e-6")._repr_html_())
     gate = tx.Gate(ledger)
@@ -110,7 +131,8 @@ def test_no_more_seems_left_than_there_is(share: float, text: str, full: int) ->
 def test_no_bound_seems_smaller_than_it_is() -> None:
     bound = 0.24004901
     document = {"account": "surveys", "reading": bound, "charges": 1, "standing": "open", "filter": None}
-    for text in [watching.line(document), drawing.curve("reading", [0.1, bound]), drawing.bars(["a"], [bound], [(0, 1)], show_number)]:
+    meter, bar = drawing.curve("reading", [0, 1], [0.1, bound]), drawing.bars(["a"], [bound], [(0, 1)], show_number)
+    for text in [watching.line(document), meter, bar]:
         assert "0.24005" in text and "0.240049" not in text
     figures = tx.compare(tx.pure("0.01"), 100)
     assert [figures[name].figure.show(bound) for name in ("filters", "odometers")] == ["0.24005"] * 2
@@ -121,7 +143,7 @@ def test_no_bound_seems_smaller_than_it_is() -> None:
 
 
 def test_what_is_unknown_is_not_drawn() -> None:
-    assert drawing.gauge(None, "left") == "" and drawing.curve("reading", []) == ""
+    assert drawing.gauge(None, "left") == "" and drawing.curve("reading", [], []) == ""
     assert drawing.bars(["a"], [None], [(None, None)]) == ""
     assert parsed(drawing.bars(["a", "b"], [None, -3.0], [(None, None), (-5.0, 1.0)])) is not None
 
