@@ -29,11 +29,14 @@ class Accountant:
     two_sided: bool
     """Whether the loss is bounded on both sides."""
     claimed: Callable[[], float | None]
-    """The δ that it claims; None if only those who read it can say."""
+    """The δ that it claims, or None if it does not say."""
 
 
 def accountant_of(theirs: Any, epsilon: Number, delta: Number | None) -> Accountant:
-    """An accountant of any library that is charged `epsilon`, and read at `delta` if it is asked at one."""
+    """An accountant of any library that is charged `epsilon`, and read at `delta` if it is asked at one; or a function that gives the
+    reading after each number of charges."""
+    if callable(theirs):
+        return _by_number(theirs)
     if isinstance(theirs, Odometer):
         read = json.loads(theirs.reading_json())
         return Accountant(lambda: theirs.charge(pure(epsilon)), theirs.upper, True, read["two_sided"], lambda: binary(read["delta"]))
@@ -52,6 +55,17 @@ def accountant_of(theirs: Any, epsilon: Number, delta: Number | None) -> Account
         "accountant",
         f"a {type(theirs).__name__} has no usual methods; it needs {METHODS}; best_adversary attacks what only admits or refuses",
     )
+
+
+def _by_number(read: Callable[[int], Any]) -> Accountant:
+    """A function of the number of charges as an accountant, which counts them."""
+    charged = 0
+
+    def charge() -> None:
+        nonlocal charged
+        charged += 1
+
+    return Accountant(charge, lambda: float(read(charged)), True, False, lambda: None)
 
 
 def binary(number: Number) -> float:

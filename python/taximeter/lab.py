@@ -57,48 +57,46 @@ def attack(
     The adversary has randomized response of `epsilon` charged in every one of at most `rounds` rounds, and stops when that is best. The
     `accountant` is charged, so give a new one. It is an `Odometer`, an object of another library with `spend` and `total` (diffprivlib) or
     `compose` and `get_epsilon` (dp_accounting), an object with `charge` and `reading`, or a function that gives the reading after each
-    number of charges, from 1. One that raises an exception of `refusals` is attacked up to there.
+    number of charges, from 1. If it raises one of `refusals`, the attack ends there.
 
     Odometers and functions bound the loss itself, functions from above alone unless they are `two_sided`: the result is the probability
     that the loss ever leaves the readings. `total` and `get_epsilon` give the ε of (ε, δ)-differential privacy, which promises less: the
-    result is the δ that everything the adversary sees has at the ε that is read when they stop. `pointwise` asks for the probability all
-    the same, or with False for the δ.
+    result is the δ that everything the adversary sees has at the ε that is read when they stop. `pointwise=True` always computes the
+    probability, `False` always the δ.
 
     The claimed `delta` is the accountant's own; `get_epsilon`, functions and others that do not say it need one.
 
     >>> attack(Odometer("1e-6"), rounds=200).broken
     False
     """
-    if callable(accountant):
-        readings, claimed, bounds_loss = [float(accountant(charged)) for charged in range(1, rounds + 1)], None, True
-    else:
-        theirs = accountant_of(accountant, epsilon, delta)
-        readings, claimed = _played(theirs, rounds, refusals)
-        bounds_loss, two_sided = theirs.bounds_loss, theirs.two_sided or two_sided
-    if delta is not None:
-        claimed = binary(delta)
+    if rounds < 1:
+        raise bad_input("rounds", f"in {rounds} rounds nothing is charged; give at least 1")
+    theirs = accountant_of(accountant, epsilon, delta)
+    readings = _played(theirs, rounds, refusals)
+    claimed = theirs.claimed() if delta is None else binary(delta)
     if claimed is None:
         raise bad_input("delta", "the accountant does not say which delta it claims; give it")
-    if not (bounds_loss if pointwise is None else pointwise):
+    if not (theirs.bounds_loss if pointwise is None else pointwise):
         return _stopping(binary(epsilon), readings, claimed)
-    found = json.loads(stopping_time_attack(epsilon, readings, two_sided))
+    found = json.loads(stopping_time_attack(epsilon, readings, theirs.two_sided or two_sided))
     return Probability(found["lower"], found["upper"], claimed)
 
 
-def _played(accountant: Accountant, rounds: int, refusals: tuple[type[BaseException], ...]) -> tuple[list[float], float | None]:
-    """What is read after each charge until it refuses, and the δ that is claimed in the end."""
+def _played(accountant: Accountant, rounds: int, refusals: tuple[type[BaseException], ...]) -> list[float]:
+    """What is read after each charge until it refuses."""
     readings: list[float] = []
-    try:
-        for _ in range(rounds):
+    for charged in range(1, rounds + 1):
+        try:
             accountant.charge()
-            readings.append(accountant.reading())
-            if math.isnan(readings[-1]):
-                raise bad_input("accountant", f"after {len(readings)} charges it reads NaN, which bounds nothing")
-    except refusals:
-        pass
+            reading = accountant.reading()
+        except refusals:
+            break
+        if math.isnan(reading):
+            raise bad_input("accountant", f"after {charged} charges it reads NaN, which bounds nothing")
+        readings.append(reading)
     if not readings:
         raise bad_input("accountant", "it refused the first charge: there is nothing to attack; give a new one, or a smaller epsilon")
-    return readings, accountant.claimed()
+    return readings
 
 
 def stopped(epsilon: float, readings: Sequence[float]) -> float:

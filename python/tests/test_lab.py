@@ -96,6 +96,19 @@ def test_an_accountant_with_our_methods_is_attacked_by_the_loss() -> None:
     assert tx.lab.attack(Reads(0.2), epsilon="0.1", rounds=2, delta=0).upper == 0
 
 
+def test_a_function_that_refuses_is_attacked_until_then() -> None:
+    def adds_up(charged: int) -> float:
+        if charged > 10:
+            raise BudgetError
+        return 0.09 * charged
+
+    asked: dict[str, Any] = {"epsilon": "0.1", "delta": "0.5"}
+    until_it_refuses = tx.lab.attack(adds_up, rounds=1000, refusals=(BudgetError,), **asked)
+    assert until_it_refuses == tx.lab.attack(adds_up, rounds=10, **asked)
+    with pytest.raises(BudgetError):
+        tx.lab.attack(adds_up, rounds=1000, **asked)
+
+
 @pytest.mark.parametrize(
     ("accountant", "arguments", "part"),
     [
@@ -103,7 +116,12 @@ def test_an_accountant_with_our_methods_is_attacked_by_the_loss() -> None:
         (object(), {}, "no usual methods"),
         (Reads(1.0), {}, "which delta"),
         (Reads(math.nan), {"delta": "1e-6"}, "NaN"),
+        (Reads(math.nan), {"delta": "1e-6", "refusals": (ValueError,)}, "after 1 charges it reads NaN"),
         (lambda charged: 1.0, {}, "which delta"),
+        (lambda charged: math.nan if charged == 3 else 1.0, {"delta": "1e-6"}, "after 3 charges it reads NaN"),
+        (lambda charged: math.nan, {"delta": "1e-6", "pointwise": False, "refusals": (Exception,)}, "NaN"),
+        (lambda charged: 1.0, {"delta": "1e-6", "rounds": 0, "pointwise": False}, "at least 1"),
+        (Reads(1.0), {"delta": "1e-6", "rounds": 0}, "at least 1"),
         (PLDAccountant(NeighboringRelation.REPLACE_ONE), {}, "asked at a delta"),
         (PLDAccountant(), {"delta": "1e-6"}, "takes no randomized response"),
         (for_diffprivlib.FilterAccountant(0.01), {"refusals": (BudgetError,)}, "refused the first charge"),
