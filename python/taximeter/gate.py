@@ -174,14 +174,16 @@ class Gate:
 
         `min_epsilon` is the least that a question must cost, `timeout` the seconds that it may take (60 by default), and with `reuse`
         analysts may get their own earlier answers again at no cost. `new_version` registers newer data of a dataset, paid for by the
-        same account: what is not given stays as it was.
+        same account. A declaration is given whole or not at all; without one, the old one stays. `min_epsilon`, `timeout` and `reuse`
+        stay unless given.
         """
         request: dict[str, Any] = {"dataset": name, "new_version": new_version}
         if reuse is not None:
             request["reuse"] = reuse
-        declares = bool(unit or types or bounds or grid or categories)
+        declaration = (unit, max_rows_per_unit, neighbours, types, bounds, grid, categories)
+        declares = any(part is not None and part != {} for part in declaration)
         if declares or not new_version:
-            request["schema"] = _schema(unit, max_rows_per_unit, neighbours, types, bounds, grid, categories)
+            request["schema"] = _schema(*declaration)
         if budget is not None:
             request["filter"] = filter_request(budget, rule, mechanism_delta=mechanism_delta)
         if timeout is not None:
@@ -279,7 +281,9 @@ class Gate:
         Every question has its `sql` and a price as in `ask` (`epsilon`, `epsilon` and `delta`, `mu`, or `error` with its `noise`), and may
         have a `name` and the number of `times` that it is asked.
         """
-        first = str(questions[0].get("sql", "")) if questions else ""
+        if not questions:
+            raise bad_input("questions", "a study needs at least one question")
+        first = str(questions[0].get("sql", ""))
         study: dict[str, Any] = {"dataset": dataset or _dataset_in(first), "questions": [_planned(one) for one in questions]}
         if account is not None:
             study["account"] = account

@@ -25,7 +25,7 @@ class Row:
 
 
 class Rows(list[Row], Drawable):
-    """A number by each rule. `show` gives a number's text, which is never better than the number."""
+    """A number by each rule. `show` formats a number without making it look better."""
 
     def __init__(self, title: str, show: Callable[[float], str]) -> None:
         super().__init__()

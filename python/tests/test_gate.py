@@ -123,6 +123,17 @@ def test_a_column_of_an_answer_has_the_type_that_takes_all_of_its_values() -> No
     assert table.to_pydict() == columns
 
 
+def test_a_key_beside_its_total_is_text_in_a_table_of_arrow(gate: tx.Gate) -> None:
+    categories: dict[str, Any] = {"member": [True, False], "age": [28, 34]}
+    gate.add("people", pa.table(PEOPLE), unit="row", categories=categories, budget=BUDGET, rule="basic")
+    for key, texts in [("member", ["(all)", "false", "true"]), ("age", ["(all)", "28", "34"])]:
+        answer = gate.ask(f"SELECT {key}, COUNT(*) AS n FROM people GROUP BY ROLLUP ({key})", epsilon=10**7)
+        table = pa.table(answer)
+        assert [str(field.type) for field in table.schema][:2] == ["string", "int64"]
+        assert sorted(table[key].to_pylist()) == texts == sorted(pl.DataFrame(answer)[key].to_list())
+        assert "(all)" in answer.to_pandas()[key].to_list() and answer.table[key].count("(all)") == 1
+
+
 def test_every_kind_of_price_is_taken(gate: tx.Gate) -> None:
     gate.add("people", pa.table(PEOPLE), unit="row", bounds={"age": (0, 120)}, budget="10,1e-6", mechanism_delta="1e-7")
     assert gate.ask("SELECT COUNT(*) FROM people", epsilon=0.1).cost == tx.pure("0.1")
@@ -157,7 +168,7 @@ def test_a_study_is_planned_without_a_charge(gate: tx.Gate, ledger: tx.Ledger) -
 @pytest.mark.parametrize(
     ("questions", "part"),
     [
-        ([], "FROM"),
+        ([], "at least one question"),
         ([{"epsilon": 1}], "FROM"),
         ([{"sql": "SELECT COUNT(*) FROM people"}], "question 1: give one of error"),
         ([{"sql": "SELECT COUNT(*) FROM people", "epsilom": 1}], "epsilom"),
@@ -215,6 +226,16 @@ def test_newer_data_take_the_place_of_older(gate: tx.Gate) -> None:
     gate.add("people", pa.table({"age": [1, 2, 3]}), new_version=True)
     assert gate.ask("SELECT COUNT(*) FROM people", epsilon=10_000).rows == [(3,)]
     assert [one["version"] for one in gate.datasets()] == [2]
+
+
+@pytest.mark.parametrize(
+    "part", [{"bounds": {"age": (0, 120)}}, {"max_rows_per_unit": 2}, {"neighbours": "substitute"}], ids=lambda part: next(iter(part))
+)
+def test_a_part_of_a_declaration_of_newer_data_is_refused(gate: tx.Gate, part: dict[str, Any]) -> None:
+    gate.add("people", pa.table({"age": [1, 2]}), unit="row", budget=BUDGET)
+    with pytest.raises(tx.BadInput, match="whose privacy is protected"):
+        gate.add("people", pa.table({"age": [1, 2, 3]}), new_version=True, **part)
+    assert [one["version"] for one in gate.datasets()] == [1]
 
 
 def test_newer_data_keep_what_the_owner_set(gate: tx.Gate) -> None:
