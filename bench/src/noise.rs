@@ -1,10 +1,11 @@
 //! What one draw of noise takes, from small scales to large ones, beside OpenDP's samplers.
 //!
 //! Both are exact. Ours draws from a ChaCha20 generator in this process, which the operating system seeds. OpenDP draws from a generator of
-//! its own; without its feature `use-openssl`, as here, its documents do not call it secure. OpenDP has no rounded Gaussian: beside it
-//! stands its discrete Gaussian of the same scale. Its exponential mechanism is another algorithm, on scores of one question, and is not
-//! compared.
+//! its own; without its feature `use-openssl`, as here, its documents do not call it secure. OpenDP prepares its sampler in every draw;
+//! ours is prepared before. OpenDP has no rounded Gaussian: beside it stands its discrete Gaussian of the same scale. Its exponential
+//! mechanism is another algorithm, on scores of one question, and is not compared.
 
+use std::fmt::Display;
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -12,7 +13,7 @@ use clap::Args;
 use dashu::rational::RBig;
 use opendp::traits::samplers::{sample_discrete_gaussian, sample_discrete_laplace};
 use serde::Serialize;
-use taximeter_noise::{Candidate, DiscreteLaplace, NoiseError, Randomness, RoundedGaussian, choose};
+use taximeter_noise::{Candidate, DiscreteLaplace, Randomness, RoundedGaussian, choose};
 
 use crate::figure::{duration, median, ratio};
 use crate::opendp_filter;
@@ -39,7 +40,8 @@ struct MeasuredNoise {
     /// The scale is 2 to this power.
     exponent: u32,
     nanoseconds: f64,
-    /// OpenDP's draw, where it has one to compare.
+    /// OpenDP's sampler, where it has one to compare.
+    opendp_sampler: Option<&'static str>,
     opendp_nanoseconds: Option<f64>,
     /// OpenDP's time over ours.
     opendp_ratio: Option<f64>,
@@ -75,65 +77,102 @@ impl NoiseBench {
     fn measure(&self) -> Result<Report, String> {
         let mut measured = Vec::new();
         for exponent in EXPONENTS {
-            let scale = RBig::from(1u64 << exponent);
-            let theirs = || self.time_opendp(|| sample_discrete_laplace(scale.clone()));
-            measured.push(row("discrete Laplace", exponent, self.laplace(&scale)?, Some(theirs()?)));
+            measured.push(self.laplace(exponent)?);
         }
         for exponent in EXPONENTS {
-            let sigma = RBig::from(1u64 << exponent);
-            let theirs = || self.time_opendp(|| sample_discrete_gaussian(sigma.clone()));
-            measured.push(row("rounded Gaussian", exponent, self.gaussian(&sigma)?, Some(theirs()?)));
+            measured.push(self.gaussian(exponent)?);
         }
         for exponent in EXPONENTS {
-            measured.push(row("exponential mechanism", exponent, self.exponential(1 << exponent)?, None));
+            measured.push(self.exponential(exponent)?);
         }
         Ok(Report { opendp_version: opendp_filter::VERSION, draws: self.draws, measured })
     }
 
-    fn laplace(&self, scale: &RBig) -> Result<f64, String> {
+    fn laplace(&self, exponent: u32) -> Result<MeasuredNoise, String> {
+        let scale = RBig::from(1u64 << exponent);
         let noise = DiscreteLaplace::new(scale.clone()).map_err(|error| error.to_string())?;
-        self.time(|randomness| noise.sample(randomness).map(drop))
+        let mut randomness = secure()?;
+        let ours = || used(noise.sample(black_box(&mut randomness)));
+        let theirs = || used(sample_discrete_laplace(scale.clone()));
+        let [ours, theirs] = self.in_turns(ours, theirs)?;
+        Ok(MeasuredNoise::beside("discrete Laplace", exponent, ours, "discrete Laplace", theirs))
     }
 
-    fn gaussian(&self, sigma: &RBig) -> Result<f64, String> {
+    fn gaussian(&self, exponent: u32) -> Result<MeasuredNoise, String> {
+        let sigma = RBig::from(1u64 << exponent);
         let noise = RoundedGaussian::new(sigma.clone()).map_err(|error| error.to_string())?;
-        self.time(|randomness| noise.sample(randomness).map(drop))
+        let mut randomness = secure()?;
+        let ours = || used(noise.sample(black_box(&mut randomness)));
+        let theirs = || used(sample_discrete_gaussian(sigma.clone()));
+        let [ours, theirs] = self.in_turns(ours, theirs)?;
+        Ok(MeasuredNoise::beside("rounded Gaussian", exponent, ours, "discrete Gaussian", theirs))
     }
 
     /// A choice among candidates whose scores are spread over four scales.
-    fn exponential(&self, scale: u64) -> Result<f64, String> {
+    fn exponential(&self, exponent: u32) -> Result<MeasuredNoise, String> {
+        let scale = 1u64 << exponent;
         let rate = RBig::ONE / RBig::from(scale);
         let candidate = |at: u64| Candidate { weight: 1, score: at * 4 * scale / CANDIDATES };
         let candidates: Vec<Candidate> = (0..CANDIDATES).map(candidate).collect();
-        self.time(|randomness| choose(&candidates, &rate, randomness).map(drop))
+        let mut randomness = secure()?;
+        let mut ours = || used(choose(&candidates, &rate, black_box(&mut randomness)));
+        let times: Vec<f64> = (0..self.runs).map(|_| self.time(&mut ours)).collect::<Result<_, _>>()?;
+        Ok(MeasuredNoise::alone("exponential mechanism", exponent, median(times)))
     }
 
-    /// The time of one draw, in nanoseconds.
-    fn time(&self, draw: impl Fn(&mut Randomness) -> Result<(), NoiseError>) -> Result<f64, String> {
-        let mut randomness = Randomness::secure().map_err(|error| error.to_string())?;
-        self.median(|| draw(black_box(&mut randomness)).map_err(|error| error.to_string()))
-    }
-
-    fn time_opendp<T>(&self, draw: impl Fn() -> Result<T, opendp::error::Error>) -> Result<f64, String> {
-        self.median(|| draw().map(|noise| drop(black_box(noise))).map_err(|error| error.to_string()))
-    }
-
-    fn median(&self, mut draw: impl FnMut() -> Result<(), String>) -> Result<f64, String> {
-        let mut times = Vec::new();
+    /// The times of one draw of ours and of one of theirs, in nanoseconds: a run of ours, then one of theirs, and so on.
+    fn in_turns(
+        &self,
+        mut ours: impl FnMut() -> Result<(), String>,
+        mut theirs: impl FnMut() -> Result<(), String>,
+    ) -> Result<[f64; 2], String> {
+        let mut times = [Vec::new(), Vec::new()];
         for _ in 0..self.runs {
-            let started = Instant::now();
-            for _ in 0..self.draws {
-                draw()?;
-            }
-            times.push(started.elapsed().as_nanos() as f64 / f64::from(self.draws));
+            times[0].push(self.time(&mut ours)?);
+            times[1].push(self.time(&mut theirs)?);
         }
-        Ok(median(times))
+        Ok(times.map(median))
+    }
+
+    /// The time of one draw in one run, in nanoseconds.
+    fn time(&self, draw: &mut impl FnMut() -> Result<(), String>) -> Result<f64, String> {
+        let started = Instant::now();
+        for _ in 0..self.draws {
+            draw()?;
+        }
+        Ok(started.elapsed().as_nanos() as f64 / f64::from(self.draws))
     }
 }
 
-fn row(sampler: &'static str, exponent: u32, ours: f64, opendp: Option<f64>) -> MeasuredNoise {
-    let opendp_ratio = opendp.map(|theirs| theirs / ours);
-    MeasuredNoise { sampler, exponent, nanoseconds: ours, opendp_nanoseconds: opendp, opendp_ratio }
+fn secure() -> Result<Randomness, String> {
+    Randomness::secure().map_err(|error| error.to_string())
+}
+
+/// What was drawn, as if it were used: so the compiler cannot leave a draw out.
+fn used<T, E: Display>(drawn: Result<T, E>) -> Result<(), String> {
+    drawn.map(|noise| drop(black_box(noise))).map_err(|error| error.to_string())
+}
+
+impl MeasuredNoise {
+    fn alone(sampler: &'static str, exponent: u32, nanoseconds: f64) -> MeasuredNoise {
+        MeasuredNoise {
+            sampler,
+            exponent,
+            nanoseconds,
+            opendp_sampler: None,
+            opendp_nanoseconds: None,
+            opendp_ratio: None,
+        }
+    }
+
+    fn beside(sampler: &'static str, exponent: u32, ours: f64, theirs: &'static str, opendp: f64) -> MeasuredNoise {
+        MeasuredNoise {
+            opendp_sampler: Some(theirs),
+            opendp_nanoseconds: Some(opendp),
+            opendp_ratio: Some(opendp / ours),
+            ..MeasuredNoise::alone(sampler, exponent, ours)
+        }
+    }
 }
 
 fn text(report: &Report) -> String {
@@ -141,20 +180,24 @@ fn text(report: &Report) -> String {
         TableColumn::Text("sampler"),
         TableColumn::Number("scale"),
         TableColumn::Number("a draw"),
-        TableColumn::Number("OpenDP"),
+        TableColumn::Text("OpenDP's sampler"),
+        TableColumn::Number("a draw"),
         TableColumn::Number("ratio"),
     ]);
-    for MeasuredNoise { sampler, exponent, nanoseconds, opendp_nanoseconds, opendp_ratio } in &report.measured {
+    for measured in &report.measured {
+        let exponent = measured.exponent;
         table.row([
-            sampler.to_string(),
-            if *exponent == 0 { "1".to_string() } else { format!("2^{exponent}") },
-            duration(*nanoseconds),
-            opendp_nanoseconds.map_or("–".to_string(), duration),
-            opendp_ratio.map_or("–".to_string(), ratio),
+            measured.sampler.to_string(),
+            if exponent == 0 { "1".to_string() } else { format!("2^{exponent}") },
+            duration(measured.nanoseconds),
+            measured.opendp_sampler.unwrap_or("–").to_string(),
+            measured.opendp_nanoseconds.map_or("–".to_string(), duration),
+            measured.opendp_ratio.map_or("–".to_string(), ratio),
         ]);
     }
     format!(
-        "{} draws at a time, beside OpenDP {}; the exponential mechanism chooses among {CANDIDATES} candidates\n\n{table}",
+        "{} draws at a time, in turns with OpenDP {}. OpenDP prepares its sampler in every draw; ours is prepared before.\n\
+         The exponential mechanism chooses among {CANDIDATES} candidates.\n\n{table}",
         report.draws, report.opendp_version
     )
 }
@@ -169,7 +212,7 @@ mod tests {
         assert_eq!(report.measured.len(), 3 * EXPONENTS.len());
         assert!(report.measured.iter().all(|measured| measured.nanoseconds > 0.0));
         let shown = text(&report);
-        for part in ["discrete Laplace", "rounded Gaussian", "exponential mechanism", "2^40"] {
+        for part in ["discrete Laplace", "rounded Gaussian", "discrete Gaussian", "exponential mechanism", "2^40"] {
             assert!(shown.contains(part), "{part}: {shown}");
         }
     }

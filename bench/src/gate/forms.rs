@@ -102,7 +102,7 @@ pub const FORMS: [ComparedForm; 30] = [
         "SELECT (1e0 * count(*) * sum(age * visits) - 1e0 * sum(age) * sum(visits)) / (1e0 * count(*) * sum(age * age) - 1e0 * sum(age) \
          * sum(age)) + 0 * sum(visits * visits) AS m FROM _ WHERE age IS NOT NULL AND visits IS NOT NULL",
     ),
-    // The square of the same, for SQLite has no root here.
+    // The square of the correlation: SQLite has no square root here.
     ComparedForm {
         is_compared: false,
         ..form(
