@@ -239,7 +239,7 @@ fn name_of(origin: Origin) -> &'static str {
 }
 
 impl NewTable {
-    /// The registration. What is not given for newer data stays as it was.
+    /// The registration. For newer data, a declaration, limits and reuse that are not given stay as they were.
     fn registration(self, gate: &Gate, table: Option<TableRows>) -> Result<Registration, Problem> {
         let (rules, timeout) = (self.rules()?, self.timeout()?);
         let before = if self.new_version { Some(gate.catalog().dataset(&self.dataset)?) } else { None };
