@@ -275,8 +275,8 @@ mod tests {
             ("sslmode=verify-ca", "disable, prefer, require or verify-full"),
             ("sslmode=secret", "disable, prefer, require or verify-full"),
             ("sslmode=", "disable, prefer, require or verify-full"),
-            ("sslmode=require&sslrootcert=secret", "sslmode=verify-full alone"),
-            ("sslrootcert=secret", "sslmode=verify-full alone"),
+            ("sslmode=require&sslrootcert=secret", "only with sslmode=verify-full"),
+            ("sslrootcert=secret", "only with sslmode=verify-full"),
         ] {
             let error = PostgresAddress::parse(&format!("postgres://ann:secret@db/books?{options}")).err().unwrap();
             assert!(error.to_string().contains(why), "{error}");
