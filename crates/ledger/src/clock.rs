@@ -13,7 +13,7 @@ pub(crate) fn now() -> Timestamp {
 }
 
 fn milliseconds() -> i64 {
-    #[cfg(test)]
+    #[cfg(any(test, feature = "simulation"))]
     if let Some(simulated) = crate::simulation::milliseconds() {
         return simulated;
     }
@@ -22,7 +22,7 @@ fn milliseconds() -> i64 {
 
 /// The time that deadlines are measured by: it never goes back.
 pub(crate) fn instant() -> Instant {
-    #[cfg(test)]
+    #[cfg(any(test, feature = "simulation"))]
     if let Some(simulated) = crate::simulation::instant() {
         return simulated;
     }
@@ -31,7 +31,7 @@ pub(crate) fn instant() -> Instant {
 
 /// Waits.
 pub(crate) fn pause(time: Duration) {
-    #[cfg(test)]
+    #[cfg(any(test, feature = "simulation"))]
     if crate::simulation::pause(time) {
         return;
     }

@@ -20,7 +20,7 @@ use taximeter_transparency::{Checkpoint, Frontier, NodeHash, PublicKey, SecretKe
 use self::progress::CosignedState;
 pub(crate) use self::progress::{Cosignatures, CosigningFailure, WitnessClaim};
 pub(crate) use self::sender::CheckpointSender;
-#[cfg(test)]
+#[cfg(any(test, feature = "simulation"))]
 pub(crate) use self::sender::PAUSE;
 use crate::clock::instant;
 use crate::error::{Error, ErrorKind};
@@ -149,7 +149,7 @@ impl Cosigners {
             let (sender, jobs) = channel();
             let witness = CheckpointSender::new(at, Arc::clone(signing), Arc::clone(cosignatures), Arc::clone(ledger));
             senders.push(sender);
-            #[cfg(test)]
+            #[cfg(any(test, feature = "simulation"))]
             if crate::simulation::is_running() {
                 crate::simulation::attend(witness, jobs);
                 continue;

@@ -32,8 +32,9 @@ mod refusals;
 mod restore;
 mod sequence;
 mod sight;
-#[cfg(test)]
-mod simulation;
+#[cfg(any(test, feature = "simulation"))]
+#[doc(hidden)]
+pub mod simulation;
 mod store;
 mod transfer;
 mod tree;

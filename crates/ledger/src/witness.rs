@@ -185,7 +185,7 @@ fn invalid(why: &str) -> io::Error {
 }
 
 fn create_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    #[cfg(test)]
+    #[cfg(any(test, feature = "simulation"))]
     if crate::simulation::is_running() {
         return crate::simulation::create_file(path, bytes);
     }
@@ -193,7 +193,7 @@ fn create_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn open_file(path: &Path, options: &OpenOptions) -> Result<Box<dyn PlacedFile>, Error> {
-    #[cfg(test)]
+    #[cfg(any(test, feature = "simulation"))]
     if crate::simulation::is_running() {
         return crate::simulation::open_file(path).map_err(|error| Error::witness(path, error));
     }
@@ -202,7 +202,7 @@ fn open_file(path: &Path, options: &OpenOptions) -> Result<Box<dyn PlacedFile>, 
 }
 
 fn is_missing(path: &Path) -> bool {
-    #[cfg(test)]
+    #[cfg(any(test, feature = "simulation"))]
     if crate::simulation::is_running() {
         return crate::simulation::open_file(path).is_err();
     }

@@ -32,7 +32,7 @@ pub use browser::{
 pub use captured::Captured;
 pub use certificates::Authority;
 pub use http::{HttpConnection, Response};
-pub use inputs::{QUICK_VARIABLE, random_inputs};
+pub use inputs::{QUICK_VARIABLE, SimulatedRun, random_inputs};
 pub use issuer::{IssuerBehaviour, TestIssuer, TestKey, browse};
 pub use load::{Acknowledged, LoadCaller, LoadResult, ServerLoad};
 pub use postgres::PrivatePostgres;

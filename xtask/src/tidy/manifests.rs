@@ -1,4 +1,4 @@
-//! A crate that others can use says what a registry asks for, and carries its licences.
+//! A crate that others can use says what a registry asks for, and carries its licences. No program is built with a simulated ledger.
 
 use std::fs;
 use std::path::Path;
@@ -15,8 +15,25 @@ const LICENCES: [&str; 2] = ["LICENSE-MIT", "LICENSE-APACHE"];
 
 /// What manifests lack. Crates that are not published need none of it.
 pub fn faults(root: &Path, sources: &[TextFile]) -> Vec<Fault> {
-    let manifests = sources.iter().filter(|source| source.path.starts_with("crates/") && is_published(source));
-    manifests.flat_map(|manifest| faults_of(root, manifest)).collect()
+    let published = sources.iter().filter(|source| source.path.starts_with("crates/") && is_published(source));
+    let manifests = sources.iter().filter(|source| source.path.ends_with("Cargo.toml"));
+    published.flat_map(|manifest| faults_of(root, manifest)).chain(manifests.filter_map(simulated)).collect()
+}
+
+/// Only tests have a simulated ledger.
+fn simulated(manifest: &TextFile) -> Option<Fault> {
+    let (mut table, path) = ("", &manifest.path);
+    for line in manifest.text.lines() {
+        match line.starts_with('[') {
+            true => table = line,
+            false if line.contains("\"simulation\"") && table != "[dev-dependencies]" => {
+                let text = format!("{path}: {line}: the feature `simulation` is for [dev-dependencies] alone");
+                return Some(Fault { rule: "manifest", subject: path.clone(), text });
+            }
+            false => {}
+        }
+    }
+    None
 }
 
 fn is_published(source: &TextFile) -> bool {
@@ -78,6 +95,9 @@ mod tests {
         check(whole, &[("LICENSE-MIT", "../../LICENSE-MIT"), licences[1]], &["the LICENSE-MIT next to it"]);
         check(&whole.replace("readme", "x"), &licences, &["no readme"]);
         check("publish = false\n", &[], &[]);
+        let depends = |table: &str| format!("publish = false\n[{table}]\na = {{ features = [\"simulation\"] }}\n");
+        check(&depends("dev-dependencies"), &[], &[]);
+        check(&depends("dependencies"), &[], &["for [dev-dependencies] alone"]);
         check("publish.workspace = true\n", &[], &[]);
     }
 }

@@ -19,6 +19,6 @@ mod order;
 mod postgres;
 mod public;
 mod registering;
-mod seeded;
+mod simulated;
 mod statistics;
 mod suggest;

@@ -95,7 +95,7 @@ impl Cosignatures {
         state: MutexGuard<'a, CosignedState>,
         most: Duration,
     ) -> MutexGuard<'a, CosignedState> {
-        #[cfg(test)]
+        #[cfg(any(test, feature = "simulation"))]
         if crate::simulation::is_running() {
             drop(state);
             crate::simulation::wait_for_witnesses(most);

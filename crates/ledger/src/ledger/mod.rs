@@ -113,7 +113,7 @@ impl Drop for Inner {
 }
 
 /// Closes the queue when the writer ends, however it ends, so that no caller waits for it.
-struct Ending(Receiver<Command>);
+pub(crate) struct Ending(pub(crate) Receiver<Command>);
 
 impl Drop for Ending {
     fn drop(&mut self) {
@@ -144,6 +144,14 @@ impl Ledger {
         let (writer, location) = (Some(writer), location.clone());
         let inner = Inner { shared, pulse, writer, location, witness: path, was_witness_whole };
         Ok(Ledger { inner: Arc::new(inner) })
+    }
+
+    /// A handle to a writer that has no thread: a simulation runs it.
+    #[cfg(any(test, feature = "simulation"))]
+    pub(crate) fn of_writer(writer: &Writer, location: Location) -> Ledger {
+        let (shared, witness) = (Arc::clone(&writer.shared), writer.witness.path().to_path_buf());
+        let inner = Inner { shared, pulse: None, writer: None, location, witness, was_witness_whole: true };
+        Ledger { inner: Arc::new(inner) }
     }
 
     /// Charges, and returns when the charge is on disk. Waits for room in the queue.
@@ -208,7 +216,12 @@ impl Ledger {
 
     fn ask<T>(&self, command: impl FnOnce(ReplyTo<T>) -> Command) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
-        self.inner.shared.queue.send_blocking(command(reply)).map_err(|_| self.inner.shared.stopped())?;
+        let (command, shared) = (command(reply), &self.inner.shared);
+        #[cfg(any(test, feature = "simulation"))]
+        if crate::simulation::is_running() {
+            return crate::simulation::serve(shared, command, &answer);
+        }
+        shared.queue.send_blocking(command).map_err(|_| shared.stopped())?;
         answer.recv().unwrap_or_else(gone)
     }
 

@@ -1,6 +1,6 @@
 //! What must hold at every moment, whatever goes wrong.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::clients::Clients;
 use super::cosigner::SimulatedCosigner;
@@ -21,6 +21,8 @@ pub(super) struct Audit {
     spent: HashMap<String, u64>,
     /// The request of each key in the journal.
     charged: HashMap<usize, u64>,
+    /// The record of each key that no client of the simulation asked for.
+    pub(super) charged_by_others: BTreeMap<String, u64>,
     /// How many acknowledgements were looked up in the journal as it is now.
     acknowledged: usize,
 }
@@ -32,6 +34,7 @@ impl Audit {
             hashes: Vec::new(),
             spent: HashMap::new(),
             charged: HashMap::new(),
+            charged_by_others: BTreeMap::new(),
             acknowledged: 0,
         }
     }
@@ -92,7 +95,12 @@ impl Audit {
         self.hashes.push(record.hash);
         let Some(key) = &record.key else { return Ok(()) };
         let Some(&request) = clients.by_key.get(key) else {
-            return Err(format!("record {sequence}: no client asked for {key}"));
+            let before = self.charged_by_others.insert(key.clone(), sequence);
+            return match before {
+                _ if !clients.are_others_there => Err(format!("record {sequence}: no client asked for {key}")),
+                Some(before) => Err(format!("{key} was charged twice, in records {before} and {sequence}")),
+                None => Ok(()),
+            };
         };
         if let Some(before) = self.charged.insert(request, sequence) {
             return Err(format!("{key} was charged twice, in records {before} and {sequence}"));

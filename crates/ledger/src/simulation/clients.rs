@@ -29,6 +29,8 @@ pub(super) struct Clients {
     /// The budgets of accounts, in thousandths.
     pub(super) budgets: HashMap<String, u64>,
     waiting: Vec<Waiting>,
+    /// Whether callers that are not of the simulation charge as well.
+    pub(super) are_others_there: bool,
     /// Every record that was acknowledged.
     pub(super) acknowledged: Vec<Position>,
 }
@@ -202,7 +204,7 @@ impl Clients {
         Ok(())
     }
 
-    fn acknowledge(&mut self, process: usize, position: Position) {
+    pub(super) fn acknowledge(&mut self, process: usize, position: Position) {
         self.acknowledged.push(position);
         with(|world| {
             let newest = &mut world.processes[process].acknowledged;

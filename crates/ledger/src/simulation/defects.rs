@@ -1,5 +1,5 @@
-//! Defects that are planted at the simulated edges and in the writer, to show that the simulation finds each. No other program has them:
-//! this module is compiled for the tests of this crate alone.
+//! Defects that are planted at the simulated edges and in the writer, to show that the simulation finds each. They are
+//! planted in the tests of this crate alone.
 
 use crate::writer::WriterStep;
 
@@ -37,6 +37,7 @@ pub(super) enum Defect {
 }
 
 impl Defect {
+    #[cfg(test)]
     pub(super) const ALL: [Defect; 17] = [
         Defect::AcknowledgedBeforeSync,
         Defect::WitnessBeforeCommit,

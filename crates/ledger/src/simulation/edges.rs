@@ -4,16 +4,20 @@ use std::cell::RefCell;
 use std::io;
 use std::panic::resume_unwind;
 use std::path::Path;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc;
 use std::thread::panicking;
 use std::time::{Duration, Instant};
+
+use async_channel::TrySendError;
+use oneshot::TryRecvError;
 
 use super::defects::Defect;
 use super::processes::{run_lane, take_turn};
 use super::world::SimulatedWorld;
 use crate::cosigning::{CheckpointJob, CheckpointSender};
+use crate::error::{Error, ErrorKind};
 use crate::files::PlacedFile;
-use crate::writer::WriterStep;
+use crate::writer::{Command, Shared, WriterStep};
 
 thread_local! {
     static WORLD: RefCell<Option<SimulatedWorld>> = const { RefCell::new(None) };
@@ -101,7 +105,7 @@ pub(crate) fn pause(time: Duration) -> bool {
 }
 
 /// The thread of a witness, which takes part in the simulation step by step.
-pub(crate) fn attend(sender: CheckpointSender, jobs: Receiver<CheckpointJob>) {
+pub(crate) fn attend(sender: CheckpointSender, jobs: mpsc::Receiver<CheckpointJob>) {
     with(|world| world.attend(sender, jobs));
 }
 
@@ -113,6 +117,43 @@ pub(crate) fn wait_for_witnesses(most: Duration) {
         Some((process, lane)) => run_lane(process, lane),
         None => pass(most),
     }
+}
+
+/// Has the writer of the running process serve a command of a caller in the same process, which waits for the reply.
+pub(crate) fn serve<T>(
+    shared: &Shared,
+    mut command: Command,
+    reply: &oneshot::Receiver<Result<T, Error>>,
+) -> Result<T, Error> {
+    may_crash();
+    while let Err(error) = shared.queue.try_send(command) {
+        command = match error {
+            TrySendError::Full(command) => command,
+            TrySendError::Closed(_) => return Err(shared.stopped()),
+        };
+        let_the_writer_work();
+    }
+    loop {
+        let replied = match reply.try_recv() {
+            Err(TryRecvError::Empty) => {
+                let_the_writer_work();
+                continue;
+            }
+            Err(TryRecvError::Disconnected) => Err(ErrorKind::UnknownOutcome(None).into()),
+            Ok(replied) => replied,
+        };
+        // The caller may never learn of it.
+        may_crash();
+        return replied;
+    }
+}
+
+fn let_the_writer_work() {
+    if let Some(process) = with(|world| world.running.last().copied()) {
+        take_turn(process);
+    }
+    let_others_work();
+    may_crash();
 }
 
 /// A request to a witness on another machine.

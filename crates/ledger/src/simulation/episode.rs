@@ -12,52 +12,44 @@ use super::disk::SimulatedDisk;
 use super::edges::{enter, leave, with};
 use super::faults::EpisodeSetting;
 use super::processes::{location, start, stop, take_turn, work_in_background};
-use super::world::{Counts, SimulatedWorld, WITNESS};
+use super::world::{SimulatedWorld, WITNESS};
 use crate::verify::verify;
 
-/// How many steps an episode has. Its journal stays short, so that making all of it again takes no time.
-pub(super) const STEPS: u64 = 500;
-
-struct Episode {
+pub(super) struct Episode {
     random: Rng,
-    clients: Clients,
-    audit: Audit,
+    pub(super) clients: Clients,
+    pub(super) audit: Audit,
+    pub(super) setting: EpisodeSetting,
     signer: Option<SecretKey>,
     /// An old copy of the machine with the ledger.
     old_copy: Option<SimulatedDisk>,
 }
 
-/// Runs the episode of a seed. The error says which step broke what.
-pub(super) fn run(seed: u64, steps: u64, defect: Option<Defect>) -> Result<Counts, String> {
-    let mut random = Rng::with_seed(seed);
-    let setting = EpisodeSetting::draw(&mut random);
-    enter(SimulatedWorld::new(random.fork(), setting.clone(), defect));
-    let episode = Episode { random, clients: Clients::default(), audit: Audit::new(), signer: None, old_copy: None };
-    let result = episode.play(&setting, steps);
-    (0..setting.processes).for_each(stop);
-    let counts = with(|world| world.counts);
-    leave();
-    result.map(|()| counts).map_err(|why| format!("{why} ({setting:?})"))
+impl Drop for Episode {
+    fn drop(&mut self) {
+        (0..self.setting.processes).for_each(stop);
+        leave();
+    }
 }
 
 impl Episode {
-    fn play(mut self, setting: &EpisodeSetting, steps: u64) -> Result<(), String> {
-        self.begin(setting)?;
-        with(|world| world.is_calm = false);
-        for step in 1..=steps {
-            self.step(setting);
-            self.check().map_err(|why| format!("step {step}: {why}"))?;
-        }
-        self.end(setting).map_err(|why| format!("in the calm after {steps} steps: {why}"))
+    /// An episode of a seed, in a world of its own on this thread.
+    pub(super) fn new(seed: u64) -> Episode {
+        let mut random = Rng::with_seed(seed);
+        let setting = EpisodeSetting::draw(&mut random);
+        enter(SimulatedWorld::new(random.fork(), setting.clone()));
+        let (clients, audit) = (Clients::default(), Audit::new());
+        Episode { random, clients, audit, setting, signer: None, old_copy: None }
     }
 
-    fn check(&mut self) -> Result<(), String> {
+    pub(super) fn check(&mut self) -> Result<(), String> {
         self.clients.take_replies()?;
         self.audit.check(&self.clients)
     }
 
     /// A ledger with accounts, and the witnesses that know its key.
-    fn begin(&mut self, setting: &EpisodeSetting) -> Result<(), String> {
+    pub(super) fn begin(&mut self) -> Result<(), String> {
+        let setting = self.setting.clone();
         let started = |result: Result<(), _>| result.map_err(|error| format!("it does not start: {error:?}"));
         started(start(0, None, true))?;
         self.clients.open_accounts(0);
@@ -96,14 +88,14 @@ impl Episode {
     }
 
     /// One thing happens.
-    fn step(&mut self, setting: &EpisodeSetting) {
-        let process = self.random.usize(..setting.processes);
+    pub(super) fn step(&mut self) {
+        let process = self.random.usize(..self.setting.processes);
         match self.random.u32(..1000) {
             0..450 => self.clients.ask_something(process, &mut self.random),
             450..850 => take_turn(process),
             850..920 => work_in_background(process),
             920..960 => self.start_if_down(process),
-            _ => self.disturb(process, setting),
+            _ => self.disturb(process),
         }
     }
 
@@ -119,8 +111,8 @@ impl Episode {
     }
 
     /// Something goes wrong, or ends to.
-    fn disturb(&mut self, process: usize, setting: &EpisodeSetting) {
-        if self.random.u32(..setting.rarity) != 0 {
+    fn disturb(&mut self, process: usize) {
+        if self.random.u32(..self.setting.rarity) != 0 {
             return;
         }
         let cosigners = with(|world| world.cosigners.len());
@@ -141,10 +133,10 @@ impl Episode {
                 with(|world| world.cosigners[at].is_hung ^= true);
             }
             7 if cosigners > 0 => {
-                let at = self.random.usize(..cosigners);
+                let (at, most) = (self.random.usize(..cosigners), self.setting.most_liars());
                 with(|world| {
                     let liars = world.cosigners.iter().filter(|cosigner| cosigner.lies).count();
-                    let lies = !world.cosigners[at].lies && liars < setting.most_liars();
+                    let lies = !world.cosigners[at].lies && liars < most;
                     world.cosigners[at].lies = lies;
                 });
             }
@@ -196,15 +188,20 @@ impl Episode {
         }
     }
 
-    /// Nothing goes wrong any more: the ledger opens, all processes charge, keys are known, and the journal verifies.
-    fn end(mut self, setting: &EpisodeSetting) -> Result<(), String> {
+    /// Nothing goes wrong any more: the ledger opens for all processes.
+    pub(super) fn calm_down(&mut self) -> Result<(), String> {
         with(|world| world.is_calm = true);
-        for process in 0..setting.processes {
+        for process in 0..self.setting.processes {
             stop(process);
             self.start(process).map_err(|error| format!("the ledger does not open: {error:?}"))?;
             self.check()?;
         }
-        for process in 0..setting.processes {
+        Ok(())
+    }
+
+    /// In the calm all processes charge, keys are known, and the journal verifies.
+    pub(super) fn end(&mut self) -> Result<(), String> {
+        for process in 0..self.setting.processes {
             let before = self.clients.requests.len();
             self.clients.ask_new(process, &mut self.random);
             (0..20).for_each(|_| self.clients.ask_again(process, &mut self.random));
@@ -217,7 +214,7 @@ impl Episode {
         }
         self.audit.check_requests(&self.clients)?;
         let witness = with(|world| world.processes[0].witness_path());
-        verify(&location(setting.is_shared), Some(witness.as_ref()), &mut |_, _| {})
+        verify(&location(self.setting.is_shared), Some(witness.as_ref()), &mut |_, _| {})
             .map(drop)
             .map_err(|error| format!("the journal does not verify: {error}"))
     }

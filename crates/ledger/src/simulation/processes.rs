@@ -15,7 +15,7 @@ use super::edges::{Crash, send, with};
 use super::world::{SimulatedWorld, WITNESS};
 use crate::cosigning::{CheckpointJob, CheckpointSender, Cosigner, CosigningFailure, PAUSE, Signing};
 use crate::error::Error;
-use crate::ledger::{Options, open_writer};
+use crate::ledger::{Ending, Options, open_writer};
 use crate::store::Location;
 use crate::writer::{Command, Writer};
 
@@ -34,6 +34,8 @@ pub(super) struct SimulatedProcess {
     pub(super) lanes: Vec<Option<Lane>>,
     /// The newest record that it acknowledged.
     pub(super) acknowledged: Option<u64>,
+    /// How often it was started.
+    pub(super) starts: u64,
 }
 
 /// The thread of a witness on another machine.
@@ -57,6 +59,7 @@ impl SimulatedProcess {
             is_cut_off: false,
             lanes: Vec::new(),
             acknowledged: None,
+            starts: 0,
         }
     }
 
@@ -83,7 +86,7 @@ pub(super) fn location(is_shared: bool) -> Location {
 }
 
 /// Does something as a process. Nothing if it crashed meanwhile.
-fn run_as<T>(process: usize, action: impl FnOnce() -> T) -> Option<T> {
+pub(super) fn run_as<T>(process: usize, action: impl FnOnce() -> T) -> Option<T> {
     with(|world| world.running.push(process));
     let result = catch_unwind(AssertUnwindSafe(action));
     with(|world| {
@@ -109,7 +112,10 @@ pub(super) fn start(process: usize, signer: Option<&SecretKey>, create: bool) ->
     });
     match run_as(process, || open_writer(&location, options)) {
         Some(Ok((writer, _))) => {
-            with(|world| world.processes[process].writer = Some(writer));
+            with(|world| {
+                world.processes[process].starts += 1;
+                world.processes[process].writer = Some(writer);
+            });
             Ok(())
         }
         Some(Err(error)) => {
@@ -143,7 +149,15 @@ pub(super) fn stop(process: usize) {
         let process = &mut world.processes[process];
         (process.writer.take(), std::mem::take(&mut process.lanes))
     });
-    drop(ended);
+    let (writer, lanes) = ended;
+    writer.into_iter().for_each(end);
+    drop(lanes);
+}
+
+/// A writer ends as its thread does: those who wait for a reply learn that there is none.
+fn end(writer: Writer) {
+    let _ending = Ending(writer.waiting.clone());
+    drop(writer);
 }
 
 /// It is the turn of a process: it takes what waits. Returns why it stopped, if it did.
@@ -157,14 +171,14 @@ pub(super) fn take_turn(process: usize) {
         Some(ControlFlow::Continue(())) => with(|world| world.processes[process].writer = Some(writer)),
         Some(ControlFlow::Break(())) => {
             let cause = writer.shared.cause.get().filter(|cause| cause.is_integrity()).cloned();
-            drop(writer);
+            end(writer);
             stop(process);
             if let Some(cause) = cause {
                 with(|world| world.false_alarm.get_or_insert(format!("a process stopped: {cause}")).len());
             }
         }
         None => {
-            drop(writer);
+            end(writer);
             stop(process);
         }
     }

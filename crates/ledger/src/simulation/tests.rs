@@ -4,25 +4,38 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use fastrand::Rng;
-use taximeter_testing::random_inputs;
+use taximeter_testing::SimulatedRun;
 
 use super::defects::Defect;
 use super::edges::{enter, leave, with};
-use super::episode::{self, STEPS};
+use super::episode::Episode;
 use super::faults::EpisodeSetting;
 use super::world::{Counts, SimulatedWorld, WITNESS};
 use crate::hash::Hash;
 use crate::journal::{LedgerId, Position};
 use crate::witness::{Sharing, Testimony, Witness, newest};
 
-/// What a run is asked to do, by `cargo xtask simulate`.
-const SEED: &str = "TAXIMETER_SIMULATE_SEED";
-const STEPS_IN_ALL: &str = "TAXIMETER_SIMULATE_STEPS";
+/// How many steps an episode has. Its journal stays short, so that making all of it again takes no time.
+const STEPS: u64 = 500;
 
-fn number(variable: &str) -> Option<u64> {
-    std::env::var(variable)
-        .ok()
-        .map(|text| text.parse().unwrap_or_else(|_| panic!("{variable}: {text:?} is no number")))
+/// Runs the episode of a seed. The error says which step broke what.
+fn run(seed: u64, steps: u64, defect: Option<Defect>) -> Result<Counts, String> {
+    let mut episode = Episode::new(seed);
+    with(|world| world.defect = defect);
+    let result = play(&mut episode, steps);
+    let counts = with(|world| world.counts);
+    result.map(|()| counts).map_err(|why| format!("{why} ({:?})", episode.setting))
+}
+
+fn play(episode: &mut Episode, steps: u64) -> Result<(), String> {
+    episode.begin()?;
+    with(|world| world.is_calm = false);
+    for step in 1..=steps {
+        episode.step();
+        episode.check().map_err(|why| format!("step {step}: {why}"))?;
+    }
+    let ended = episode.calm_down().and_then(|()| episode.end());
+    ended.map_err(|why| format!("in the calm after {steps} steps: {why}"))
 }
 
 /// Runs the episodes of seeds from one on, until they add up to that many steps. The error names the seed of the one that failed.
@@ -31,7 +44,7 @@ fn simulate(seed: u64, steps: u64, defect: Option<Defect>) -> Result<Counts, Str
     for at in 0..steps.div_ceil(STEPS) {
         let seed = seed.wrapping_add(at);
         let length = STEPS.min(steps - at * STEPS);
-        let counts = episode::run(seed, length, defect).map_err(|why| format!("seed {seed}: {why}"))?;
+        let counts = run(seed, length, defect).map_err(|why| format!("seed {seed}: {why}"))?;
         all.add(counts);
     }
     Ok(all)
@@ -40,8 +53,7 @@ fn simulate(seed: u64, steps: u64, defect: Option<Defect>) -> Result<Counts, Str
 /// One short run, and a long one by `cargo xtask simulate`.
 #[test]
 fn nothing_acknowledged_is_lost_whatever_goes_wrong() {
-    let seed = number(SEED).unwrap_or(1);
-    let steps = number(STEPS_IN_ALL).unwrap_or_else(|| u64::from(random_inputs(40_000)));
+    let SimulatedRun { seed, steps } = SimulatedRun::wanted(40_000);
     let started = Instant::now();
     let result = simulate(seed, steps, None);
     let seconds = started.elapsed().as_secs_f64();
@@ -59,7 +71,7 @@ fn nothing_acknowledged_is_lost_whatever_goes_wrong() {
 #[test]
 fn a_seed_repeats_an_episode_exactly() {
     for seed in 0..5 {
-        let counts = || episode::run(seed, STEPS, None).unwrap();
+        let counts = || run(seed, STEPS, None).unwrap();
         assert_eq!(counts(), counts());
     }
 }
@@ -70,7 +82,7 @@ fn a_seed_repeats_an_episode_exactly() {
 fn a_witness_line_whose_sync_failed_is_written_again() {
     let setting =
         EpisodeSetting { is_shared: false, processes: 1, cosigners: 0, demanded: 0, rarity: 1, overlap: false };
-    enter(SimulatedWorld::new(Rng::with_seed(1), setting, None));
+    enter(SimulatedWorld::new(Rng::with_seed(1), setting));
     let path = PathBuf::from(format!("/simulated/0/{WITNESS}"));
     let ledger = LedgerId::parse(&"7".repeat(32)).unwrap();
     let at =

@@ -61,14 +61,14 @@ pub(super) struct Counts {
 }
 
 impl SimulatedWorld {
-    pub(super) fn new(mut random: Rng, setting: EpisodeSetting, defect: Option<Defect>) -> SimulatedWorld {
+    pub(super) fn new(mut random: Rng, setting: EpisodeSetting) -> SimulatedWorld {
         let machines = if setting.is_shared { setting.processes + 1 } else { 1 };
         let mut process = |at: usize| SimulatedProcess::new(if setting.is_shared { at + 1 } else { 0 }, &mut random);
         let processes = (0..setting.processes).map(&mut process).collect();
         SimulatedWorld {
             processes,
             random,
-            defect,
+            defect: None,
             is_calm: true,
             start: Instant::now(),
             time: Duration::ZERO,

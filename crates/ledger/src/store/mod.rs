@@ -240,7 +240,7 @@ impl Access {
 
 /// Opens a store.
 pub(crate) fn open(location: &Location, access: Access) -> Result<Box<dyn Store>, Error> {
-    #[cfg(test)]
+    #[cfg(any(test, feature = "simulation"))]
     if crate::simulation::is_running() {
         return crate::simulation::open_store(location, access);
     }

@@ -21,7 +21,7 @@ use self::batch::{Batch, Decided, Reply};
 pub(crate) use self::command::{Command, ReplyTo, waiting};
 pub(crate) use self::covering::cover;
 pub(crate) use self::shared::Shared;
-#[cfg(test)]
+#[cfg(any(test, feature = "simulation"))]
 pub(crate) use self::step::WriterStep;
 use crate::books::Changes;
 use crate::charge::Outcome;

@@ -14,11 +14,11 @@ pub(crate) enum WriterStep {
 }
 
 /// Whether this run omits a step.
-#[cfg(test)]
+#[cfg(any(test, feature = "simulation"))]
 pub(crate) use crate::simulation::is_omitted;
 
 /// No step is ever omitted.
-#[cfg(not(test))]
+#[cfg(not(any(test, feature = "simulation")))]
 pub(crate) const fn is_omitted(_: WriterStep) -> bool {
     false
 }
