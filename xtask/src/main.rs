@@ -59,7 +59,8 @@ const TASKS: [Task; 10] = [
     Task {
         name: "simulate",
         help: "run the ledger on simulated disks, networks and clocks that fail at random;\n              \
-               [--gate] runs the gate on such a ledger, [--seed N] is the first seed, [--steps N] the number of steps, a million by default",
+               [--gate] runs the gate on such a ledger, [--seed N] is the first seed,\n              \
+               [--steps N] the number of steps, a million by default",
         run: simulate::run,
     },
     Task {

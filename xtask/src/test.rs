@@ -1,5 +1,7 @@
 //! `cargo xtask test`: every test of the workspace, and one line at the end that says how it went.
 
+mod folder;
+
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -7,6 +9,7 @@ use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 use taximeter_testing::{POSTGRES_VARIABLE, PrivatePostgres, QUICK_VARIABLE};
 
+use self::folder::TestFolder;
 use crate::fuzz::{self, Fuzzer};
 use crate::needs::{self, Provided};
 use crate::python::{self, PythonTests};
@@ -85,7 +88,7 @@ fn run_tests(wish: &Wish, tally: &mut Tally) -> Result<(), String> {
     let folder = TestFolder::new()?;
     // Every test is a process: one server for all of them, and not one for each.
     let server = provided.programs.as_ref().map(|_| PrivatePostgres::start()).transpose()?;
-    let mut variables: Vec<(&str, OsString)> = vec![("TMPDIR", folder.0.clone().into())];
+    let mut variables: Vec<(&str, OsString)> = vec![("TMPDIR", folder.path().into())];
     variables.extend(server.iter().map(|server| (POSTGRES_VARIABLE, server.url("postgres").into())));
     variables.extend(wish.is_quick.then(|| (QUICK_VARIABLE, "1".into())));
     variables.extend(std::io::stdout().is_terminal().then(|| ("CARGO_TERM_COLOR", "always".into())));
@@ -197,10 +200,11 @@ fn nextest(provided: &Provided, wish: &Wish) -> Command {
     if wish.is_quick {
         nextest.args(["--profile", "quick"]);
     }
-    // One more at a time than there are processors: tests also wait, for a disk, a server or a timeout.
+    // More at a time than there are processors: tests also wait, for a disk, a server or a timeout; those of a quick run mostly do.
     let is_said = wish.rest.iter().any(|argument| argument.starts_with("--test-threads") || argument.starts_with("-j"));
     if let (false, Ok(processors)) = (is_said, std::thread::available_parallelism()) {
-        nextest.args(["--test-threads", &(processors.get() + 1).to_string()]);
+        let threads = processors.get() + if wish.is_quick { processors.get() } else { 1 };
+        nextest.args(["--test-threads", &threads.to_string()]);
     }
     let mut nextest = with_features(nextest, provided);
     nextest.args(&wish.rest);
@@ -213,36 +217,6 @@ fn with_features(mut command: Command, provided: &Provided) -> Command {
         command.args(["--features", &TEST_FEATURES.join(",")]);
     }
     command
-}
-
-/// A folder for the temporary files of the tests, removed with all that they left there.
-struct TestFolder(PathBuf);
-
-impl TestFolder {
-    fn new() -> Result<TestFolder, String> {
-        let folder = std::env::temp_dir().join(format!("taximeter-tests-{}", std::process::id()));
-        match std::fs::create_dir(&folder) {
-            Ok(()) => Ok(TestFolder(folder)),
-            Err(error) => Err(format!("the folder {} cannot be made: {error}", folder.display())),
-        }
-    }
-
-    fn left_behind(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(&self.0).into_iter().flatten().flatten();
-        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
-    }
-}
-
-impl Drop for TestFolder {
-    fn drop(&mut self) {
-        let left = self.left_behind();
-        if !left.is_empty() {
-            eprintln!("the tests did not remove these temporary files, which are removed now: {}", left.join(", "));
-        }
-        if let Err(error) = std::fs::remove_dir_all(&self.0) {
-            eprintln!("the folder {} could not be removed: {error}", self.0.display());
-        }
-    }
 }
 
 /// Where cargo puts what it builds.

@@ -32,7 +32,7 @@ fn success_needs_both_the_counts_and_cargo() {
 #[test]
 fn what_tests_leave_behind_is_removed() {
     let folder = TestFolder::new().unwrap();
-    let path = folder.0.clone();
+    let path = folder.path().to_path_buf();
     std::fs::create_dir(path.join("left")).unwrap();
     assert_eq!(folder.left_behind(), ["left"]);
     drop(folder);

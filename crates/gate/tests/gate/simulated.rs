@@ -320,7 +320,7 @@ impl Episode<'_> {
 #[test]
 fn every_key_is_charged_once_and_answered_once_whatever_goes_wrong() {
     let mut seen = Seen::default();
-    let SimulatedRun { seed, steps } = SimulatedRun::wanted(9_000);
+    let SimulatedRun { seed, steps } = SimulatedRun::wanted(15_000);
     let episodes = steps.div_ceil(STEPS);
     for seed in (0..episodes).map(|at| seed.wrapping_add(at)) {
         let played = catch_unwind(AssertUnwindSafe(|| {
