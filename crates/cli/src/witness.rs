@@ -74,6 +74,9 @@ pub struct WitnessServeArgs {
     /// A public key that signs a ledger's checkpoints, or KEY@FROM..UNTIL for one that is valid for these records (may be repeated)
     #[arg(long = "signer", value_name = "KEY", required = true)]
     signers: Vec<String>,
+    /// A proxy on another machine stands for all ledgers: do not limit the connections from one machine to a quarter of all
+    #[arg(long)]
+    behind_proxy: bool,
 }
 
 impl WitnessCommand {
@@ -102,7 +105,7 @@ impl WitnessServeArgs {
         let witness = CosigningWitness::open(read_key(&self.key)?, &self.state, trusted_keys(&self.signers)?)?;
         let runtime =
             runtime().map_err(|error| Failure::Other(format!("the witness cannot start its threads: {error}")))?;
-        let listener = runtime.block_on(WitnessListener::bind(self.listen))?;
+        let listener = runtime.block_on(WitnessListener::bind(self.listen))?.behind_proxy(self.behind_proxy);
         let inside = runtime.enter();
         let end = first_signal()?;
         drop(inside);

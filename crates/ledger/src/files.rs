@@ -12,7 +12,7 @@ pub(crate) fn resolved(path: &Path) -> PathBuf {
 }
 
 /// The path of a file beside another, with something added to its name.
-pub(crate) fn beside(path: &Path, addition: &str) -> PathBuf {
+pub fn beside(path: &Path, addition: &str) -> PathBuf {
     let mut name = path.as_os_str().to_os_string();
     name.push(addition);
     name.into()
@@ -38,12 +38,15 @@ pub fn private() -> OpenOptions {
     options
 }
 
-/// Makes a folder that its owner alone may look into, and those that it is in.
+/// Makes a folder that its owner alone may look into, and those that it is in. The names of the new ones are on disk when it returns.
 pub fn make_private_folder(path: &Path) -> io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(path)
+    let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+    let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
+    builder.recursive(true).create(path)?;
+    missing.into_iter().rev().try_for_each(sync_folder)
 }
 
 /// A file that is written in place, synced, and locked meanwhile: on disk, or on the disk of a simulation.

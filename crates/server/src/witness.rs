@@ -1,5 +1,6 @@
 //! A witness over HTTP: two paths, for ledgers on other machines.
 
+use std::future::pending;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
@@ -18,30 +19,31 @@ use taximeter_dashboard::body::read_whole;
 use taximeter_service::witness::{CosigningWitness, WitnessAnswer};
 use taximeter_service::{Code, Problem, Slot};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
-use crate::listen::{Peers, Stream};
+use crate::listen::{Peers, Stream, UnauthenticatedConnection, UnauthenticatedConnections};
 
 /// The longest request: a proof of 63 hashes and a note.
 const LARGEST_BODY: usize = 16 * 1024;
 
-/// The most connections at the same time; others wait.
+/// The most connections at the same time. A new one then closes the oldest that has sent no valid request, or waits.
 const CONNECTIONS: usize = 256;
 
-/// The most of them from one other machine; more are closed.
-const CONNECTIONS_OF_ONE: usize = CONNECTIONS / 4;
-
-/// How long the head of a request may take, and how long a connection may be idle. A ledger that charges keeps its connection.
+/// How long a connection may be idle after a valid request. A ledger that charges keeps its connection.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// How long the body of a request may take, and how long the peer may not read its answer.
+/// How long the first valid request of a connection may take to arrive, and the body of every other; and how long the peer may not read its
+/// answer.
 const ARRIVAL: Duration = Duration::from_secs(5);
 
 /// A witness that listens.
 pub struct WitnessListener {
     listener: TcpListener,
     address: SocketAddr,
+    connections: usize,
+    is_behind_proxy: bool,
 }
 
 #[derive(Clone)]
@@ -50,6 +52,7 @@ struct WitnessState {
     /// What its operator should know: a ledger that forked, or a disk that failed.
     news: mpsc::Sender<Result<String, Problem>>,
     now: fn() -> u64,
+    connection: Arc<UnauthenticatedConnection>,
 }
 
 impl WitnessListener {
@@ -60,7 +63,12 @@ impl WitnessListener {
         };
         let listener = TcpListener::bind(address).await.map_err(cannot)?;
         let address = listener.local_addr().map_err(cannot)?;
-        Ok(WitnessListener { listener, address })
+        Ok(WitnessListener { listener, address, connections: CONNECTIONS, is_behind_proxy: false })
+    }
+
+    /// Whether a proxy on another machine may stand for all ledgers. Otherwise connections from one machine are at most a quarter of all.
+    pub fn behind_proxy(self, is_behind_proxy: bool) -> WitnessListener {
+        WitnessListener { is_behind_proxy, ..self }
     }
 
     /// The address, with the actual port if it was 0.
@@ -76,13 +84,11 @@ impl WitnessListener {
         end: impl Future<Output = ()>,
         tell: impl Fn(&str),
     ) -> Result<(), Problem> {
-        let (news, mut heard) = mpsc::channel(16);
-        let state = WitnessState { witness: Arc::new(witness), news, now };
-        let app = Router::new()
-            .route("/add-checkpoint", post(add_checkpoint))
-            .route("/latest-checkpoint", post(latest_checkpoint))
-            .with_state(state);
-        let (permits, peers) = (Arc::new(Semaphore::new(CONNECTIONS)), Peers::new(CONNECTIONS_OF_ONE));
+        let (news, mut heard) = mpsc::channel::<Result<String, Problem>>(16);
+        let witness = Arc::new(witness);
+        let of_one = if self.is_behind_proxy { 0 } else { self.connections.div_ceil(4) };
+        let (permits, peers) = (Arc::new(Semaphore::new(self.connections)), Peers::new(of_one));
+        let strangers = Arc::<UnauthenticatedConnections>::default();
         let (mut open, mut accepted, mut end) = (JoinSet::new(), None, pin!(end));
         loop {
             tokio::select! {
@@ -90,10 +96,12 @@ impl WitnessListener {
                 Some(news) = heard.recv() => tell(&news?),
                 Some(_) = open.join_next() => {}
                 next = peers.accept(&self.listener, |_| {}), if accepted.is_none() => accepted = Some(next),
-                // The semaphore is never closed.
-                Ok(permit) = Arc::clone(&permits).acquire_owned(), if accepted.is_some() => {
+                permit = strangers.make_room(&permits), if accepted.is_some() => {
                     if let Some((stream, _, slot)) = accepted.take() {
-                        open.spawn(serve(stream, app.clone(), (permit, slot)));
+                        let (connection, closed) = strangers.add();
+                        let (witness, news, connection) = (Arc::clone(&witness), news.clone(), Arc::new(connection));
+                        let app = app(WitnessState { witness, news, now, connection });
+                        open.spawn(serve(stream, app, closed, (permit, slot)));
                     }
                 }
             }
@@ -101,22 +109,45 @@ impl WitnessListener {
     }
 }
 
-/// Serves one connection to its end.
-async fn serve(stream: TcpStream, app: Router, _held: (OwnedSemaphorePermit, Slot<IpAddr>)) {
+fn app(state: WitnessState) -> Router {
+    Router::new()
+        .route("/add-checkpoint", post(add_checkpoint))
+        .route("/latest-checkpoint", post(latest_checkpoint))
+        .with_state(state)
+}
+
+/// Serves one connection to its end, or until it has to make room. One without a valid request ends soon.
+async fn serve(
+    stream: TcpStream,
+    app: Router,
+    closed: oneshot::Receiver<()>,
+    _held: (OwnedSemaphorePermit, Slot<IpAddr>),
+) {
     let _ = stream.set_nodelay(true);
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(IDLE);
     let stream = TokioIo::new(Stream::plain(stream, ARRIVAL));
-    // The peer knows how the connection ended.
-    let _ = http.serve_connection(stream, TowerToHyperService::new(app)).await;
+    let ends = async {
+        // A valid request drops the sender.
+        if let Ok(Err(_)) = timeout(ARRIVAL, closed).await {
+            pending().await
+        }
+    };
+    tokio::select! {
+        // What has arrived is answered, also after the disk of the witness kept it waiting.
+        biased;
+        // The peer knows how the connection ended.
+        _ = http.serve_connection(stream, TowerToHyperService::new(app)) => {}
+        () = ends => {}
+    }
 }
 
-async fn add_checkpoint(State(state): State<WitnessState>, body: Body) -> Response {
-    let text = match text(body).await {
-        Ok(text) => text,
-        Err(problem) => return (status(problem.status), format!("{problem}\n")).into_response(),
-    };
-    let WitnessState { witness, news, now } = state;
+/// Why the body of a request cannot be read.
+type UnreadBody = (StatusCode, String);
+
+async fn add_checkpoint(State(state): State<WitnessState>, body: Body) -> Result<Response, UnreadBody> {
+    let text = text(body).await?;
+    let WitnessState { witness, news, now, connection } = state;
     // It syncs a file, here and not on a thread for blocking work: a batch of charges waits for the answer, and two more threads would have
     // to wake for it. Nothing else is kept waiting: every other request needs the same file.
     let answer = match witness.answer(&text, now()) {
@@ -124,31 +155,34 @@ async fn add_checkpoint(State(state): State<WitnessState>, body: Body) -> Respon
         Err(problem) => {
             // If no one listens any more, the witness has ended already.
             let _ = news.send(Err(problem)).await;
-            return (StatusCode::SERVICE_UNAVAILABLE, "the witness failed\n").into_response();
+            return Ok((StatusCode::SERVICE_UNAVAILABLE, "the witness failed\n").into_response());
         }
     };
     if answer.is_evidence {
         // Those who flood the witness with forks lose some lines.
         let _ = news.try_send(Ok(format!("refused with {}: {}", answer.status, answer.body.trim())));
     }
-    response(answer)
+    Ok(response(answer, &connection))
 }
 
-async fn latest_checkpoint(State(state): State<WitnessState>, body: Body) -> Response {
-    let text = match text(body).await {
-        Ok(text) => text,
-        Err(problem) => return (status(problem.status), format!("{problem}\n")).into_response(),
-    };
-    response(state.witness.show(&text))
+async fn latest_checkpoint(State(state): State<WitnessState>, body: Body) -> Result<Response, UnreadBody> {
+    let text = text(body).await?;
+    Ok(response(state.witness.show(&text), &state.connection))
 }
 
 /// The body of a request. No one can hold a connection by not sending it.
-async fn text(body: Body) -> Result<String, Problem> {
-    let bytes = read_whole(body, LARGEST_BODY, ARRIVAL).await?;
-    String::from_utf8(bytes.into()).map_err(|_| Problem::bad_request("a request is text"))
+async fn text(body: Body) -> Result<String, UnreadBody> {
+    let read = read_whole(body, LARGEST_BODY, ARRIVAL).await.map_err(Problem::from);
+    let not_text = |_| Problem::bad_request("the body is not UTF-8");
+    read.and_then(|bytes| String::from_utf8(bytes.into()).map_err(not_text))
+        .map_err(|problem| (status(problem.status), format!("{problem}\n")))
 }
 
-fn response(answer: WitnessAnswer) -> Response {
+fn response(answer: WitnessAnswer, connection: &UnauthenticatedConnection) -> Response {
+    // Only a ledger that the witness knows gets this far.
+    if matches!(answer.status, 200 | 409 | 422) {
+        connection.authenticate();
+    }
     (status(answer.status), [(header::CONTENT_TYPE, answer.content_type)], answer.body).into_response()
 }
 

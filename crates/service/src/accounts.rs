@@ -78,7 +78,11 @@ impl Caller {
         let name = name.clone();
         let part = move |caller: &Caller| {
             let history = caller.ledger().history(&name, from, limit as usize)?;
-            Ok(HistoryDocument::new(&name, &history, caller.sight())?)
+            let mut document = HistoryDocument::new(&name, &history, caller.sight())?;
+            if let Some(newest) = document.records.first() {
+                document.withhold_from(caller.ledger().acknowledged(newest.sequence));
+            }
+            Ok(document)
         };
         self.blocking(part).await
     }

@@ -20,6 +20,8 @@ pub struct OwnAnswer {
     pub sequence: Option<u64>,
     /// What was charged.
     pub charge: Option<Charge>,
+    /// Whether the charge, and whether it stands, waits for witnesses that cannot be told of it. Then nothing is known of it.
+    pub waits_for_witnesses: bool,
     /// The answer without what the caller may not see; `None` if there is none.
     pub document: Option<String>,
 }
@@ -40,7 +42,7 @@ impl Caller {
             answers.truncate(PAGE as usize);
             let next = answers.last().map(|last| last.key.clone()).filter(|_| is_more);
             let released = answers.into_iter().filter(|answer| caller.is_shown(answer, now));
-            Ok((released.map(|answer| caller.own_answer(answer)).collect::<Result<_, Problem>>()?, next))
+            Ok((released.map(|answer| caller.listed_answer(answer)).collect::<Result<_, Problem>>()?, next))
         };
         self.blocking(read).await
     }
@@ -67,6 +69,18 @@ impl Caller {
         now.is_released(answer.stored) && self.sees_dataset(&answer.dataset) && self.sight().owns(&answer.account)
     }
 
+    /// An answer in a list. Of one whose charge waits for witnesses, the list has the key and the dataset.
+    fn listed_answer(&self, answer: StoredAnswer) -> Result<OwnAnswer, Problem> {
+        let (key, dataset) = (answer.key.clone(), answer.dataset.to_string());
+        match self.own_answer(answer) {
+            Err(problem) if problem.code == Code::UnknownOutcome => {
+                let (time, sequence, charge, document) = (None, None, None, None);
+                Ok(OwnAnswer { key, dataset, time, sequence, charge, waits_for_witnesses: true, document })
+            }
+            listed => listed,
+        }
+    }
+
     fn own_answer(&self, answer: StoredAnswer) -> Result<OwnAnswer, Problem> {
         let StoredAnswer { key, dataset, document, .. } = answer;
         let receipt = self.ledger().receipt_of(&self.key(&Key::parse("key", &key)?)?)?;
@@ -80,6 +94,7 @@ impl Caller {
                 Event::Charge(charge) => Some(charge),
                 _ => None,
             }),
+            waits_for_witnesses: false,
             document: document.map(|document| AnswerDocument::seen(document, self.sight())).transpose()?,
         })
     }

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags};
 use serde::{Deserialize, Serialize};
 use taximeter_gate::Catalog;
-use taximeter_ledger::files::{make_private_folder, private, sync_folder};
+use taximeter_ledger::files::{beside, make_private_folder, private, sync_folder};
 use taximeter_ledger::{ImportedJournal, LedgerId, LedgerReader, Location, Options, Position, import};
 
 use crate::{Code, Problem, TokenPlace, Tokens};
@@ -144,17 +144,19 @@ pub fn restore(
     keeps_tokens: bool,
     progress: &dyn Fn(f64),
 ) -> Result<RestoredLedger, Problem> {
-    let copies = copies(folder, document, place);
-    if let Some((_, there)) = copies.iter().find(|(_, to)| to.exists()) {
-        return Err(Problem::bad_request(format!(
-            "{} is there already, and a backup replaces nothing; move it away, or restore elsewhere",
-            there.display()
-        )));
-    }
+    let (gate, tokens) = (gate_copies(folder, document, place), tokens_copy(folder, document, place));
+    refuse_existing(gate.iter().chain(&tokens).map(|(_, to)| to.as_path()), place)?;
     let mut made = Vec::new();
-    let restored = copy_all(&copies, &mut made).and_then(|()| {
+    let restored = copy_all(&gate, &mut made).and_then(|()| {
         // Before there is a ledger whose server could accept them.
-        let tokens = restore_tokens(document, place, keeps_tokens, &mut made)?;
+        let tokens = match tokens {
+            Some((from, to)) => {
+                let valid = restore_tokens(&from, &to, document.ledger, keeps_tokens)?;
+                made.push(to);
+                valid
+            }
+            None => 0,
+        };
         let journal = import_journal(folder, document, &place.location, place.witness.clone(), progress)?;
         Ok(RestoredLedger { journal, tokens })
     });
@@ -166,39 +168,58 @@ pub fn restore(
     restored
 }
 
-/// The files of a backup that are copied, and where to.
-fn copies(folder: &Path, document: &BackupDocument, place: &BackupPlace) -> Vec<(PathBuf, PathBuf)> {
-    let tokens = match TokenPlace::of(&place.location) {
-        TokenPlace::File(path) => Some(path),
-        TokenPlace::Postgres(_) => None,
-    };
-    let copy = |BackedUpFile { name, .. }: &BackedUpFile| match (name.strip_prefix(GATE), &tokens) {
-        (Ok(below), _) => Some((folder.join(name), place.data.join(below))),
-        (Err(_), Some(tokens)) if name == Path::new(TOKENS) => Some((folder.join(name), tokens.clone())),
-        _ => None,
-    };
+/// What may lie beside a file of SQLite. Left over from another file, it would be taken for a part of the restored one, or removed.
+const SIDES: [&str; 3] = ["-wal", "-shm", "-journal"];
+
+/// A backup replaces nothing that is there, and takes nothing over. A ledger that is there is left to the import.
+fn refuse_existing<'a>(targets: impl Iterator<Item = &'a Path>, place: &BackupPlace) -> Result<(), Problem> {
+    let sides = |path: &Path| SIDES.map(|side| beside(path, side));
+    let mut there: Vec<PathBuf> =
+        targets.flat_map(|path| sides(path).into_iter().chain([path.to_path_buf(), beside(path, ".lock")])).collect();
+    match &place.location {
+        Location::File(path) if !path.exists() => there.extend(sides(path)),
+        Location::File(_) | Location::Postgres(_) => {}
+    }
+    there.retain(|path| path.exists());
+    match there.first() {
+        None => Ok(()),
+        Some(there) => Err(Problem::bad_request(format!(
+            "{} is there already, and a backup replaces nothing; move it away, or restore elsewhere",
+            there.display()
+        ))),
+    }
+}
+
+/// The files of the gate, and where each is copied to.
+fn gate_copies(folder: &Path, document: &BackupDocument, place: &BackupPlace) -> Vec<(PathBuf, PathBuf)> {
+    let below = |file: &BackedUpFile| file.name.strip_prefix(GATE).ok().map(Path::to_path_buf);
+    let copy = |file: &BackedUpFile| Some((folder.join(&file.name), place.data.join(below(file)?)));
     document.files.iter().filter_map(copy).collect()
 }
 
-/// Revokes the tokens that were copied, or keeps them. Returns how many were valid.
-fn restore_tokens(
-    document: &BackupDocument,
-    place: &BackupPlace,
-    keeps_tokens: bool,
-    made: &mut Vec<PathBuf>,
-) -> Result<usize, Problem> {
-    let place = TokenPlace::of(&place.location);
-    let TokenPlace::File(path) = &place else { return Ok(0) };
-    if !made.contains(path) {
-        return Ok(0);
+/// The file of the tokens, and where it is restored; nothing if they are not in the backup, or are in a database.
+fn tokens_copy(folder: &Path, document: &BackupDocument, place: &BackupPlace) -> Option<(PathBuf, PathBuf)> {
+    let TokenPlace::File(to) = TokenPlace::of(&place.location) else { return None };
+    document.files.iter().any(|file| file.name == Path::new(TOKENS)).then(|| (folder.join(TOKENS), to))
+}
+
+/// Restores the tokens, revoked or kept. Returns how many were valid. They get the name that a server looks for when that is done: a crash
+/// in between leaves none that is valid.
+fn restore_tokens(from: &Path, to: &Path, ledger: LedgerId, keeps_tokens: bool) -> Result<usize, Problem> {
+    let failed = |error: io::Error| cannot("restored", to, &error);
+    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    make_private_folder(folder).map_err(failed)?;
+    let apart = tempfile::tempdir_in(folder).map_err(failed)?;
+    let copy = apart.path().join(TOKENS);
+    copy_file(from, &copy).map_err(failed)?;
+    let tokens = Tokens::open(&TokenPlace::File(copy.clone()), ledger)?;
+    let valid = if keeps_tokens { tokens.count_valid() } else { tokens.revoke_all()? };
+    // SQLite brings everything into one file when it closes it.
+    drop(tokens);
+    match beside(&copy, "-wal").exists() {
+        true => Err(failed(io::Error::other("SQLite cannot complete the file"))),
+        false => fs::rename(&copy, to).and_then(|()| sync_folder(to)).map(|()| valid).map_err(failed),
     }
-    made.extend([".lock", "-wal", "-shm"].map(|end| {
-        let mut name = path.clone().into_os_string();
-        name.push(end);
-        PathBuf::from(name)
-    }));
-    let tokens = Tokens::open(&place, document.ledger)?;
-    if keeps_tokens { Ok(tokens.count_valid()) } else { tokens.revoke_all() }
 }
 
 fn copy_all(copies: &[(PathBuf, PathBuf)], made: &mut Vec<PathBuf>) -> Result<(), Problem> {
@@ -207,12 +228,17 @@ fn copy_all(copies: &[(PathBuf, PathBuf)], made: &mut Vec<PathBuf>) -> Result<()
         if let Some(folder) = to.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             make_private_folder(folder).map_err(failed)?;
         }
-        let mut file = private().create_new(true).open(to).map_err(failed)?;
         made.push(to.clone());
-        io::copy(&mut File::open(from).map_err(failed)?, &mut file).map_err(failed)?;
-        file.sync_all().and_then(|()| sync_folder(to)).map_err(failed)?;
+        copy_file(from, to).map_err(failed)?;
     }
     Ok(())
+}
+
+/// Copies a file, to where there is none.
+fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
+    let mut file = private().create_new(true).open(to)?;
+    io::copy(&mut File::open(from)?, &mut file)?;
+    file.sync_all().and_then(|()| sync_folder(to))
 }
 
 fn import_journal(

@@ -68,11 +68,15 @@ impl Caller {
     pub(crate) async fn seen_receipt(&self, sequence: u64) -> Result<Receipt, Problem> {
         self.require(Action::SeeAccounts)?;
         self.refresh().await?;
-        let receipt = self.blocking(move |caller| Ok(caller.ledger().receipt(sequence)?)).await?;
+        let look = move |caller: &Caller| {
+            let (ledger, sight) = (caller.ledger(), caller.sight());
+            let is_own = |receipt: &Receipt| receipt.after().iter().any(|after| sight.owns(&after.account));
+            // The witnesses are asked about records that the caller may see: their absence tells that a record exists.
+            let is_seen = *sight == Sight::All || ledger.records(sequence, 1)?.first().is_some_and(is_own);
+            Ok(if is_seen { ledger.receipt(sequence)? } else { None })
+        };
         // The same error whether or not the record exists.
-        let is_own = |receipt: &Receipt| receipt.after().iter().any(|after| self.sight().owns(&after.account));
-        let is_seen = |receipt: &Receipt| *self.sight() == Sight::All || is_own(receipt);
-        receipt.filter(is_seen).ok_or_else(|| {
+        self.blocking(look).await?.ok_or_else(|| {
             let detail = format!("record {sequence} not found, or not about accounts of the token");
             Problem::new(Code::NotFound, detail)
         })
@@ -143,7 +147,7 @@ mod tests {
     use taximeter_transparency::{Checkpoint, CosignRequest, KeyUse, SecretKey};
 
     use super::*;
-    use crate::{Log, LogForm, NewAccount, NewToken, Role, Service, Settings, TokenPlace, Tokens};
+    use crate::{Log, LogForm, NewAccount, NewToken, RecordDocument, Role, Service, Settings, TokenPlace, Tokens};
 
     fn request() -> ChargeRequest {
         serde_json::from_str(r#"{"accounts":["census"],"costs":[{"epsilon":"0.01"}]}"#).unwrap()
@@ -174,7 +178,8 @@ mod tests {
         let service = Service::new(gate, tokens, Log::new(LogForm::Off), Settings::default()).unwrap();
         let callers = ["mallory", "bob"].map(|principal| {
             let (principal, accounts) = (principal.to_string(), vec![AccountName::parse("census").unwrap()]);
-            let (role, datasets, sees_above, expires) = (Role::Analyst, Vec::new(), false, None);
+            let (role, datasets) = (Role::Analyst, vec![AccountName::parse("people").unwrap()]);
+            let (sees_above, expires) = (false, None);
             let new = NewToken { principal, role, accounts, datasets, sees_above, expires };
             let token = service.tokens.find(&service.tokens.create(&new).unwrap().secret).unwrap();
             Caller::admit(&service, token, None).unwrap()
@@ -266,11 +271,40 @@ mod tests {
             assert_eq!(unknown.code, Code::UnknownOutcome, "{unknown}");
         }
         assert_eq!(by_key.key, Some(key.to_string()), "the same key tells later");
+        let history =
+            async || mallory.history(&AccountName::parse("census").unwrap(), None, None).await.unwrap().records;
+        let is_withheld = |record: &RecordDocument| match record.waits_for_witnesses {
+            true => record.hash.is_none() && record.record.is_none(),
+            false => false,
+        };
+        assert_eq!(history().await.iter().map(is_withheld).collect::<Vec<_>>(), [true, false]);
         assert!(mallory.receipt(sequence - 1).await.is_ok(), "what the witness knows is shown");
         is_up.store(true, Ordering::SeqCst);
         until("the witness is asked again", || service.ledger().health().is_ok()).await;
         assert_eq!(mallory.receipt_of(&key).await.unwrap().sequence, sequence);
         assert_eq!(mallory.receipt(sequence).await.unwrap().sequence, sequence);
+        assert!(history().await.iter().all(|record| record.record.is_some() && !record.waits_for_witnesses));
+    }
+
+    /// One row whose receipt could not be shown was an error instead of the page.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn earlier_answers_are_listed_while_one_of_them_waits_for_witnesses() {
+        let is_up = Arc::new(AtomicBool::new(true));
+        let (folder, _service, [mallory, _]) = callers_with(|ledger| Some(with_a_witness(ledger, &is_up)));
+        let answers = rusqlite::Connection::open(folder.path().join("gate/gate.db")).unwrap();
+        for (at, name) in ["first", "second"].into_iter().enumerate() {
+            is_up.store(at == 0, Ordering::SeqCst);
+            let charged = mallory.charge(Key::parse("key", name).unwrap(), request()).await;
+            assert_eq!(charged.is_ok(), at == 0);
+            let row = "INSERT INTO answers VALUES (?1, '', 'census', 'people', 1, NULL, '2026-01-01T00:00:00Z')";
+            answers.execute(row, [format!("mallory:{name}")]).unwrap();
+        }
+        let (listed, _) = mallory.answers(None).await.unwrap();
+        let of = |key: &str| listed.iter().find(|answer| answer.key == key).unwrap();
+        assert!(of("second").waits_for_witnesses && of("second").charge.is_none());
+        assert!(!of("first").waits_for_witnesses && of("first").sequence.is_some());
+        let failed = mallory.own_answer_of("second").await.err().unwrap();
+        assert_eq!(failed.code, Code::UnknownOutcome);
     }
 
     #[tokio::test]

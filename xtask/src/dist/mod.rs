@@ -44,9 +44,10 @@ fn make() -> Result<PathBuf, String> {
     for folder in [&man, &completions] {
         fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
-    finish(&mut build())?;
+    let machine = machine()?;
+    finish(&mut build(&machine))?;
     let program = folder.join("taximeter");
-    let from = built().join("release/taximeter");
+    let from = built().join(&machine).join("release/taximeter");
     fs::copy(&from, &program).map_err(|error| format!("{}: {error}", from.display()))?;
     // The program that the compiler's linker belongs to has it.
     finish(Command::new("strip").arg(&program))?;
@@ -55,7 +56,7 @@ fn make() -> Result<PathBuf, String> {
         let script = printed(Command::new(&program).args(["completions", shell]))?;
         write(&completions.join(format!("taximeter.{shell}")), &script)?;
     }
-    let metadata = serde_json::from_slice(&printed(&mut metadata(&machine()?))?);
+    let metadata = serde_json::from_slice(&printed(&mut metadata(&machine))?);
     let metadata = metadata.map_err(|error| format!("cargo metadata: {error}"))?;
     let bill = serde_json::to_vec_pretty(&bill_of_materials(&metadata)?).map_err(|error| error.to_string())?;
     write(&folder.join("taximeter.cdx.json"), &bill)?;
@@ -71,10 +72,10 @@ fn make() -> Result<PathBuf, String> {
     Ok(folder)
 }
 
-/// Builds the program, into the folder of all builds.
-fn build() -> Command {
+/// Builds the program for this kind of machine, whatever else cargo is set to, into the folder that has its name.
+fn build(machine: &str) -> Command {
     let mut build = bare_cargo("build");
-    build.args(["--release", "--locked", "--package", "taximeter", "--features", FEATURES]);
+    build.args(["--release", "--locked", "--package", "taximeter", "--features", FEATURES, "--target", machine]);
     build
 }
 
@@ -127,12 +128,15 @@ mod tests {
 
     #[test]
     fn a_release_reads_data_by_drivers_and_its_bill_is_of_the_same_features() {
-        for (command, features) in [(build(), "adbc"), (metadata("x86_64-linux"), "taximeter/adbc")] {
+        for (command, features) in [(build("x86_64-linux"), "adbc"), (metadata("x86_64-linux"), "taximeter/adbc")] {
             assert!(arguments(&command).windows(2).any(|pair| pair == ["--features", features]), "{command:?}");
             // Where the program is looked for.
             assert!(!arguments(&command).contains(&"--target-dir"), "{command:?}");
         }
+        // A default of cargo put the program into another folder, and the release had an old one.
+        assert!(arguments(&build("x86_64-linux")).ends_with(&["--target", "x86_64-linux"]));
         assert!(arguments(&metadata("x86_64-linux")).ends_with(&["--filter-platform", "x86_64-linux"]));
-        assert!(machine().unwrap().contains(std::env::consts::ARCH));
+        let machine = machine().unwrap();
+        assert!(machine.split('-').count() > 2, "{machine}");
     }
 }

@@ -44,6 +44,9 @@ pub struct AskCommand {
     /// The dataset
     dataset: String,
     /// The question, in SQL; without one, a prompt opens, or standard input is read: each question ends with ; or an empty line
+    ///
+    /// A line that starts with SELECT or WITH begins another question too, unless a parenthesis or a quote is open: without ; a missing )
+    /// joins the questions after it into one, which is an error.
     question: Option<String>,
     /// The shares of the price for the columns of the answer, such as n=3,income=1 [default: 1 each]; intervals=0 omits the intervals of
     /// quantiles, which cost as much as the quantiles themselves

@@ -91,7 +91,7 @@ impl Prompt<'_> {
 
     fn line_by_line(&mut self, mut input: impl BufRead) -> Result<ExitCode, Failure> {
         let mut last = ExitCode::SUCCESS;
-        let mut lines = QuestionLines::piped();
+        let mut lines = QuestionLines::default();
         loop {
             let line = read_line(&mut input).map_err(|error| {
                 Failure::Other(format!("the questions cannot be read: {error}; give them in a file or a pipe"))

@@ -162,8 +162,8 @@ impl RestoreBackupArgs {
         let tokens = number(tokens as u64, "token", "tokens");
         match self.keep_tokens {
             true => format!(
-                "{tokens} of the backup can be used again, including any that were revoked after it: look with `token list`, and end \
-                 those with `token revoke ID`."
+                "{tokens} of the backup can be used again, including any that were revoked after it: look with `token list`, and \
+                 revoke them with `token revoke ID`."
             ),
             false => format!(
                 "{tokens} of the backup can no longer be used, because the backup does not say which were revoked after it: create new \

@@ -58,7 +58,10 @@ fn row(account: &AccountName, record: &RecordDocument) -> [String; 8] {
     [
         record.sequence.to_string(),
         show::to_the_second(&record.time),
-        record.what.clone(),
+        match record.waits_for_witnesses {
+            true => format!("{}, waits for witnesses", record.what),
+            false => record.what.clone(),
+        },
         costs(account, record),
         show::share(record.left.map(|left| left.0)),
         show::reading(record.reading, record.what == "restore"),

@@ -34,7 +34,7 @@ impl NamedStudy {
     /// A question in each file, with an error for all of them or one for each.
     pub fn of_sql(files: &[PathBuf], dataset: &str, errors: &[String]) -> Result<NamedStudy, Failure> {
         let questions: Result<Vec<StudyQuestion>, Failure> = match errors {
-            [] => Err(usage("the error that is wanted is missing; give for instance --error 50")),
+            [] => Err(usage("--error is missing; for example --error 50")),
             [error] => files.iter().map(|file| question_in(file, error)).collect(),
             errors if errors.len() == files.len() => {
                 files.iter().zip(errors).map(|(file, error)| question_in(file, error)).collect()

@@ -46,11 +46,12 @@ pub struct TopCommand {
 impl TopCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let backend = self.ledger.backend()?;
-        let mut watch = Watch::new(backend.accounts()?);
+        let list = backend.accounts()?;
+        let mut watch = Watch::new(list.clone());
         if self.once || self.ledger.json || !stdout().is_terminal() {
             // Without the line about keys, and the empty one below it.
             let text = || watch.lines(usize::MAX, usize::MAX)[2..].join("\n");
-            return print(self.ledger.json, &watch.accounts, text);
+            return print(self.ledger.json, &list, text);
         }
         let _terminal = WholeTerminal::enter()?;
         let every = Duration::from_secs(self.every);

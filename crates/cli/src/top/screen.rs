@@ -76,7 +76,7 @@ impl Watch {
         let mut table = TextTable::new(&["refused", "account", "by", "why"]);
         for refused in newest.iter().take(REFUSALS) {
             let by = refused.by.as_ref().map_or("", |by| by.as_str());
-            let time = refused.time.strftime("%H:%M:%S").to_string();
+            let time = refused.time.strftime("%Y-%m-%d %H:%M:%S").to_string();
             table.row([time, refused.account.to_string(), by.to_string(), refused.reason.clone()]);
         }
         let title = match count {
@@ -199,8 +199,8 @@ mod tests {
         let watch = Watch::new(AccountList { refusals: Some(RefusalList { count: 1234, newest }), ..list });
         let lines = watch.lines(200, 50);
         let at = lines.iter().position(|line| line == "1,234 refusals, the newest in UTC:").unwrap();
-        let shown: Vec<&str> = lines[at + 3..].iter().map(|line| line.split_whitespace().next().unwrap()).collect();
-        assert_eq!(shown, ["03:04:05"; REFUSALS], "{lines:?}");
+        let shown: Vec<&str> = lines[at + 3..].iter().map(|line| line.split("  ").next().unwrap()).collect();
+        assert_eq!(shown, ["2026-01-02 03:04:05"; REFUSALS], "{lines:?}");
         assert!(lines[at + 3].contains("alice") && lines[at + 3].ends_with("the budget does not allow it"));
         // On a small screen, the accounts stay.
         assert!(watch.lines(200, 8)[4..].iter().any(|line| line.starts_with("▶  a")));

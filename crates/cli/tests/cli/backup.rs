@@ -49,6 +49,11 @@ fn a_restore_revokes_the_tokens_of_the_backup_unless_they_are_to_be_kept() {
         let place = ["backup", "restore", "monday", "--ledger", &ledger, "--data", &data, "--new-witness"];
         let restored = sandbox.run(&[&place[..], more].concat());
         assert!(restored.status.success(), "{restored:?}");
+        // The tokens were revoked in a copy, which is gone, and nothing is left beside them.
+        let names = fs::read_dir(sandbox.path(folder)).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
+        names.retain(|name| name.contains("tokens") || name.starts_with('.'));
+        assert_eq!(names, ["taximeter.db.tokens"]);
         let list = sandbox.document(0, &["token", "list", "--ledger", &ledger]);
         let is_revoked = list["tokens"][0]["revoked"].is_string();
         assert_eq!(list["tokens"].as_array().unwrap().len(), 1, "{list}");
@@ -60,6 +65,23 @@ fn a_restore_revokes_the_tokens_of_the_backup_unless_they_are_to_be_kept() {
     let (said, is_revoked) = restore("kept", &["--keep-tokens"]);
     check_contains(&said, &["1 token of the backup can be used again", "token revoke ID"]);
     assert!(!is_revoked);
+}
+
+/// A journal of SQLite that was left over would have been taken for one of the restored file, or removed.
+#[test]
+fn a_restore_takes_over_no_file_that_is_there_and_removes_none() {
+    let sandbox = in_use();
+    sandbox.done(&["backup", "create", "monday"]);
+    fs::create_dir(sandbox.path("new/gate")).unwrap();
+    for name in ["taximeter.db-wal", "taximeter.db.tokens.lock", "taximeter.db.tokens-wal", "gate/gate.db-shm"] {
+        let path = sandbox.path("new").join(name);
+        fs::write(&path, "of another file").unwrap();
+        check_contains(&sandbox.fails(2, &elsewhere(&["backup", "restore", "monday"])), &[name, "replaces nothing"]);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "of another file");
+        fs::remove_file(path).unwrap();
+    }
+    assert!(!sandbox.path("new/taximeter.db.tokens").exists() && !sandbox.path("new/gate/gate.db").exists());
+    sandbox.done(&elsewhere(&["backup", "restore", "monday"]));
 }
 
 #[test]

@@ -337,6 +337,9 @@ fn top_shows_the_accounts_of_a_server_and_what_it_refused() {
     list["refusals"] = serde_json::json!({ "count": 7, "newest": [refused] });
     let server = Responder::new(move |_: &_, _| Some((200, JSON, list.to_string())));
     let output = ask(&sandbox, &server.url, &["top"]);
-    check(&output, 0, &["census", "7 refusals", "03:04:05", "alice", "the budget does not allow it"]);
+    check(&output, 0, &["census", "7 refusals", "2026-01-02 03:04:05", "alice", "the budget does not allow it"]);
+    let output = ask(&sandbox, &server.url, &["top", "--json"]);
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&document["refusals"]["count"], document["accounts"].as_array().unwrap().len()), (&7.into(), 3));
     assert_eq!(server.requests()[0].line, "GET /v1/accounts");
 }

@@ -11,6 +11,8 @@ here_and_at_a_server! {
     a_bad_question_from_a_pipe_does_not_end_the_others,
     a_question_may_have_several_lines,
     a_mistake_in_a_pipe_is_told_with_its_line_and_the_rest_goes_on,
+    a_question_from_a_pipe_is_never_cut,
+    a_question_with_a_with_on_its_own_line_is_one,
 }
 
 fn questions_are_read_line_by_line_from_a_pipe(sandbox: &Sandbox) {
@@ -59,16 +61,36 @@ fn a_question_may_have_several_lines(sandbox: &Sandbox) {
 fn a_mistake_in_a_pipe_is_told_with_its_line_and_the_rest_goes_on(sandbox: &Sandbox) {
     sandbox.add_people();
     for (bad, why) in [
-        (COUNT.replace("SELECT", "SELEC").into_bytes(), "line 2: at character 1"),
-        (b"SELECT \xff FROM people".to_vec(), "line 2: the line is not UTF-8"),
-        (vec![b'x'; 70_000], "line 2: the line is longer than 65536 bytes"),
+        (COUNT.replace("SELECT", "SELEC").into_bytes(), "line 3: at character 1"),
+        (b"SELECT \xff FROM people".to_vec(), "line 3: the line is not UTF-8"),
+        (vec![b'x'; 70_000], "line 3: the line is longer than 65536 bytes"),
     ] {
-        let script = [COUNT.as_bytes(), &bad, COUNT.as_bytes()].join(&b'\n');
+        let script = [COUNT.as_bytes(), b"", &bad, b"", COUNT.as_bytes()].join(&b'\n');
         let output = sandbox.command(&["ask", "people", "--epsilon", "0.01"]).write_stdin(script).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{}", text(&output));
         assert_eq!(text(&output).matches("charged; people:").count(), 2, "{}", text(&output));
         assert!(text(&output).contains(why), "{why}: {}", text(&output));
     }
+}
+
+/// The first line of the question was asked, and charged.
+fn a_question_from_a_pipe_is_never_cut(sandbox: &Sandbox) {
+    sandbox.add_people();
+    let before = sandbox.document(0, &["account", "show", "people"]);
+    for rest in ["RIGHT JOIN visits v ON v.age = people.age", "EXCEPT", "a_word_of_tomorrow b c"] {
+        let script = format!("{COUNT}\n{rest}\n");
+        let output = sandbox.command(&["ask", "people", "--epsilon", "0.1"]).write_stdin(script).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{rest}: {}", text(&output));
+    }
+    assert_eq!(sandbox.document(0, &["account", "show", "people"]), before);
+}
+
+/// Both lines were errors.
+fn a_question_with_a_with_on_its_own_line_is_one(sandbox: &Sandbox) {
+    sandbox.add_people();
+    let script = "WITH old AS (SELECT age FROM people WHERE age > 30)\nSELECT COUNT(*) FROM old\n";
+    let output = sandbox.command(&["ask", "people", "--epsilon", "0.1"]).write_stdin(script).output().unwrap();
+    assert_eq!((output.status.code(), text(&output).matches("charged; people:").count()), (Some(0), 1), "{output:?}");
 }
 
 fn every_line_for_programs_is_a_document(sandbox: &Sandbox) {

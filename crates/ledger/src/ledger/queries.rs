@@ -83,7 +83,8 @@ impl Ledger {
 /// for blocking work.
 ///
 /// A receipt tells its reader that a record stands, as the reply to a charge does. So it is shown only when the witnesses know the record;
-/// while they cannot be told, it is an [unknown outcome](Error::is_unknown_outcome).
+/// while they cannot be told, it is an [unknown outcome](Error::is_unknown_outcome). [`history`](Ledger::history) and
+/// [`records`](Ledger::records) do not ask the witnesses: what they return is a receipt only up to [`acknowledged`](Ledger::acknowledged).
 impl Ledger {
     /// What happened to an account, newest first, at most `most` records; `from` is where the previous part ended.
     pub fn history(&self, name: &AccountName, from: Option<u64>, most: usize) -> Result<History, Error> {
@@ -93,7 +94,7 @@ impl Ledger {
 
     /// A record by its number; nothing if there is none.
     pub fn receipt(&self, sequence: u64) -> Result<Option<Receipt>, Error> {
-        self.acknowledged(self.journal(|journal| journal.receipt(sequence))?)
+        self.covered(self.journal(|journal| journal.receipt(sequence))?)
     }
 
     /// The records from a number on, in order, at most `most`; none if there are none yet.
@@ -103,21 +104,34 @@ impl Ledger {
 
     /// The record of the charge that was made under a key; nothing if there is none.
     pub fn receipt_of(&self, key: &Key) -> Result<Option<Receipt>, Error> {
-        self.acknowledged(self.journal(|journal| journal.receipt_of(key))?)
+        self.covered(self.journal(|journal| journal.receipt_of(key))?)
+    }
+
+    /// How many of the first records the witnesses know. If they do not know this one, they are told first.
+    pub fn acknowledged(&self, sequence: u64) -> u64 {
+        // Without an answer, what they know is what they knew.
+        let _ = self.acknowledge(sequence);
+        self.inner.shared.acknowledged.load(Ordering::Acquire)
     }
 
     /// A receipt, once the witnesses know its record.
-    fn acknowledged(&self, receipt: Option<Receipt>) -> Result<Option<Receipt>, Error> {
+    fn covered(&self, receipt: Option<Receipt>) -> Result<Option<Receipt>, Error> {
+        receipt.as_ref().map_or(Ok(()), |receipt| self.acknowledge(receipt.sequence()))?;
+        Ok(receipt)
+    }
+
+    /// Returns when the witnesses know a record.
+    fn acknowledge(&self, sequence: u64) -> Result<(), Error> {
         let shared = &self.inner.shared;
-        let Some(sequence) = receipt.as_ref().map(Receipt::sequence) else { return Ok(None) };
         if shared.is_acknowledged(sequence) {
-            return Ok(receipt);
+            return Ok(());
         }
-        match self.ask(Command::Acknowledge) {
-            Ok(()) if shared.is_acknowledged(sequence) => Ok(receipt),
-            Err(error) if !error.is_busy() => Err(error),
-            _ => {
-                let why = format!("the witnesses could not be told of record {sequence}");
+        self.ask(Command::Acknowledge)?;
+        match shared.is_acknowledged(sequence) {
+            true => Ok(()),
+            // It was committed meanwhile.
+            false => {
+                let why = format!("the witnesses do not know record {sequence} yet");
                 Err(ErrorKind::UnknownOutcome(Some(Error::busy(why))).into())
             }
         }

@@ -74,9 +74,7 @@ impl Writer {
 
     fn cover_or_fail(&mut self, patience: Duration) -> Result<(), Undone> {
         self.cover(Cosigners::wait, patience).map_err(|uncovered| match uncovered {
-            Uncovered::Few(why) => {
-                Undone::Failed(Error::busy(format!("{why}. Nothing was charged; try again in a moment")))
-            }
+            Uncovered::Few(why) => Undone::Late(why),
             other => self.apart(other),
         })
     }

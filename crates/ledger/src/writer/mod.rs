@@ -90,6 +90,8 @@ enum Undone {
     Again(Error),
     /// The connection is lost.
     Lost(Error),
+    /// Too few witnesses on other machines answer.
+    Late(Error),
     /// The commands are answered with the error; the ledger goes on.
     Failed(Error),
     /// The commands' outcome is not known, and the ledger stops.
@@ -126,6 +128,10 @@ impl Writer {
                         format!("the ledger cannot be reached: {error}. Nothing was charged; try again in a moment");
                     self.fail(commands.drain(..), &error, &Error::busy(why));
                 }
+                Err(Undone::Late(error)) => {
+                    let why = format!("{error}. Nothing was charged; try again in a moment");
+                    self.fail(commands.drain(..), &error, &Error::busy(why));
+                }
                 Err(Undone::Again(error) | Undone::Failed(error)) => self.fail(commands.drain(..), &error, &error),
             }
         }
@@ -137,7 +143,9 @@ impl Writer {
         let in_doubt = self.in_doubt.as_mut().and_then(|doubt| doubt.replies.take()).map_or(0, |replies| replies.len());
         let unknown = Error::from(ErrorKind::UnknownOutcome(Some(cause.clone())));
         for (at, command) in commands.enumerate() {
-            let is_in_doubt = at < in_doubt && !command.changes_nothing();
+            // Whether a record stands is not known, either, to those who ask for its receipt.
+            let is_unsure = matches!(command, Command::Acknowledge(_)) && error.is_busy();
+            let is_in_doubt = at < in_doubt && !command.changes_nothing() || is_unsure;
             command.fail(if is_in_doubt { unknown.clone() } else { error.clone() });
         }
     }

@@ -24,8 +24,7 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 pub(crate) use self::peers::{Accepted, Peers};
 pub(crate) use self::stream::Stream;
 use self::tls::Certificate;
-pub(crate) use self::unauthenticated::UnauthenticatedConnection;
-use self::unauthenticated::UnauthenticatedConnections;
+pub(crate) use self::unauthenticated::{UnauthenticatedConnection, UnauthenticatedConnections};
 use crate::app::App;
 
 /// The files of the certificate and its key.
@@ -114,7 +113,7 @@ impl Listener {
                 // Removes connections that have ended.
                 Some(_) = open.join_next() => {}
                 next = connections.next(&self.listener), if accepted.is_none() => accepted = Some(next),
-                permit = connections.permit(), if accepted.is_some() => {
+                permit = connections.unauthenticated.make_room(&connections.permits), if accepted.is_some() => {
                     if let Some(accepted) = accepted.take() {
                         open.spawn(connections.serve(accepted, permit));
                     }
@@ -147,18 +146,6 @@ impl Connections {
     async fn next(&self, listener: &TcpListener) -> Accepted {
         let failed = |error: &io::Error| self.service.log.write(LogEvent::NotAccepted { why: error.to_string() });
         self.peers.accept(listener, failed).await
-    }
-
-    /// A permit for one more connection. At the limit, the oldest connection without a token is closed; if all have one, it waits.
-    async fn permit(&self) -> OwnedSemaphorePermit {
-        loop {
-            tokio::select! {
-                biased;
-                // The semaphore is never closed.
-                Ok(permit) = Arc::clone(&self.permits).acquire_owned() => return permit,
-                () = self.unauthenticated.close_oldest() => {}
-            }
-        }
     }
 
     /// Serves one connection to its end.

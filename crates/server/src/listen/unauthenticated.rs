@@ -1,12 +1,12 @@
-//! Connections that have not yet shown a valid token. At the limit of connections, the oldest of them is closed after a second to make
-//! room, so that idle connections lock out neither health checks nor clients with a token.
+//! Connections that have not yet shown a valid token, or to a witness a valid request. At the limit of connections, the oldest of them is
+//! closed after a second to make room, so that idle connections lock out neither health checks nor clients with a token.
 
 use std::collections::BTreeMap;
 use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::{Instant, sleep_until};
 
 /// The connections without a token, in the order of arrival.
@@ -45,8 +45,20 @@ impl UnauthenticatedConnections {
         (UnauthenticatedConnection { all: Arc::clone(self), number }, closed)
     }
 
+    /// A permit for one more connection. At the limit, the oldest connection without a token is closed; if all have one, it waits.
+    pub(crate) async fn make_room(&self, permits: &Arc<Semaphore>) -> OwnedSemaphorePermit {
+        loop {
+            tokio::select! {
+                biased;
+                // The semaphore is never closed.
+                Ok(permit) = Arc::clone(permits).acquire_owned() => return permit,
+                () = self.close_oldest() => {}
+            }
+        }
+    }
+
     /// Closes the oldest connection, after its grace period; waits forever if there is none.
-    pub(crate) async fn close_oldest(&self) {
+    async fn close_oldest(&self) {
         let since = self.open().connections.values().next().map(|first| first.since);
         match since {
             Some(since) => sleep_until(since + GRACE).await,

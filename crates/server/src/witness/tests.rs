@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
+use std::time::Instant;
 
 use taximeter_testing::PATIENCE;
 use taximeter_transparency::{
@@ -11,6 +12,9 @@ use taximeter_transparency::{
 use tokio::runtime::Runtime;
 
 use super::*;
+
+/// The most connections to a witness here: a test may have few open files.
+const FEW: usize = 8;
 
 /// A witness that listens on a free port, and a ledger's key that it knows.
 struct ListeningWitness {
@@ -31,7 +35,9 @@ impl ListeningWitness {
         CosigningWitness::create(&state, &public).unwrap();
         let witness = CosigningWitness::open(key, &state, signers).unwrap();
         let runtime = crate::runtime().unwrap();
-        let listener = runtime.block_on(WitnessListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))).unwrap();
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let listener = runtime.block_on(WitnessListener::bind(address)).unwrap();
+        let listener = WitnessListener { connections: FEW, ..listener };
         let address = listener.address();
         runtime.spawn(async move { listener.serve(witness, || 7, std::future::pending(), |_| {}).await.unwrap() });
         ListeningWitness { address, signer, public, _serves: (folder, runtime) }
@@ -45,30 +51,33 @@ fn connect(address: SocketAddr) -> TcpStream {
     stream
 }
 
+fn head(path: &str, body: &str, more: &str) -> String {
+    format!("POST {path} HTTP/1.1\r\nhost: witness\r\n{more}content-length: {}\r\n\r\n", body.len())
+}
+
 /// The status and the body of an answer.
 fn post(address: SocketAddr, path: &str, body: &str) -> (u16, String) {
     let mut stream = connect(address);
-    let length = body.len();
-    let head =
-        format!("POST {path} HTTP/1.1\r\nhost: witness\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
-    stream.write_all((head + body).as_bytes()).unwrap();
+    stream.write_all((head(path, body, "connection: close\r\n") + body).as_bytes()).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_string())
 }
 
+/// A request about the first records of a ledger.
+fn request(signer: &SecretKey, size: usize) -> CosignRequest {
+    let leaves: Vec<NodeHash> = (0..size).map(|at| NodeHash::leaf(&[at as u8; 32])).collect();
+    let (origin, root) = (signer.public().name().to_string(), Frontier::of(&leaves).root());
+    let time = "2026-11-18T12:00:00Z".parse().unwrap();
+    let checkpoint = Checkpoint { origin, size: size as u64, root, record: [0; 32], time }.sign([signer]);
+    CosignRequest { old: 0, path: Vec::new(), checkpoint }
+}
+
 #[test]
 fn a_witness_cosigns_and_shows_what_it_cosigned() {
     let ListeningWitness { address, signer, public, _serves } = ListeningWitness::start();
-    let request = |size: usize| {
-        let leaves: Vec<NodeHash> = (0..size).map(|at| NodeHash::leaf(&[at as u8; 32])).collect();
-        let (origin, root) = (signer.public().name().to_string(), Frontier::of(&leaves).root());
-        let time = "2026-11-18T12:00:00Z".parse().unwrap();
-        let checkpoint = Checkpoint { origin, size: size as u64, root, record: [0; 32], time }.sign([&signer]);
-        CosignRequest { old: 0, path: Vec::new(), checkpoint }
-    };
-    let (larger, smaller) = (request(3), request(2));
+    let (larger, smaller) = (request(&signer, 3), request(&signer, 2));
     assert_eq!(post(address, "/latest-checkpoint", &smaller.checkpoint.to_string()).0, 404);
     let (status, lines) = post(address, "/add-checkpoint", &larger.to_text());
     assert_eq!(status, 200);
@@ -86,12 +95,40 @@ fn a_witness_cosigns_and_shows_what_it_cosigned() {
 #[test]
 fn requests_without_their_bodies_make_room_for_others() {
     let witness = ListeningWitness::start();
-    let head = b"POST /add-checkpoint HTTP/1.1\r\nhost: witness\r\ncontent-length: 10\r\n\r\n";
-    let mut held: Vec<TcpStream> = (0..CONNECTIONS).map(|_| connect(witness.address)).collect();
-    held.iter_mut().for_each(|stream| stream.write_all(head).unwrap());
+    let head = head("/add-checkpoint", "never sent", "");
+    let mut held: Vec<TcpStream> = (0..FEW).map(|_| connect(witness.address)).collect();
+    held.iter_mut().for_each(|stream| stream.write_all(head.as_bytes()).unwrap());
     assert_eq!(post(witness.address, "/latest-checkpoint", "nonsense").0, 400);
-    let mut answer = String::new();
-    held[0].read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    assert_eq!(held[0].read(&mut [0; 64]).unwrap(), 0, "the oldest made room");
     assert_eq!(post(witness.address, "/add-checkpoint", &"x".repeat(LARGEST_BODY + 1)).0, 413);
+}
+
+/// Connections without any request held all places for a minute, and did it again.
+#[test]
+fn silent_connections_end_soon_and_make_room_and_those_of_ledgers_stay() {
+    let witness = ListeningWitness::start();
+    let mut ledger = connect(witness.address);
+    let mut ask = |body: &str| {
+        ledger.write_all((head("/latest-checkpoint", body, "") + body).as_bytes()).unwrap();
+        let (mut answer, mut line) = (String::new(), [0; 1]);
+        while !answer.ends_with("\r\n\r\n") {
+            ledger.read_exact(&mut line).unwrap();
+            answer.push(char::from(line[0]));
+        }
+        let length = answer.split("content-length: ").nth(1).unwrap().split('\r').next().unwrap();
+        ledger.read_exact(&mut vec![0; length.parse().unwrap()]).unwrap();
+        answer.split(' ').nth(1).unwrap().to_string()
+    };
+    let request = request(&witness.signer, 3);
+    assert_eq!(post(witness.address, "/add-checkpoint", &request.to_text()).0, 200);
+    assert_eq!(ask(&request.checkpoint.to_string()), "200");
+    let mut silent: Vec<TcpStream> = (0..FEW).map(|_| connect(witness.address)).collect();
+    let started = Instant::now();
+    assert_eq!(post(witness.address, "/latest-checkpoint", "nonsense").0, 400);
+    assert!(started.elapsed() < ARRIVAL, "there was no room for {:?}", started.elapsed());
+    for stream in &mut silent {
+        assert_eq!(stream.read(&mut [0; 64]).unwrap(), 0);
+    }
+    assert!(started.elapsed() < IDLE / 2, "they stayed for {:?}", started.elapsed());
+    assert_eq!(ask(&request.checkpoint.to_string()), "200");
 }

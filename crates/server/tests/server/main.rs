@@ -16,3 +16,4 @@ mod sessions;
 mod strict_pages;
 mod tokens;
 mod verification;
+mod witnessed;

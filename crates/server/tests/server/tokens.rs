@@ -63,6 +63,7 @@ in_both_places! {
     a_clock_that_is_set_back_revives_no_token
     what_one_handle_changes_another_sees_when_it_reads_again
     a_token_is_kept_without_its_secret
+    all_tokens_end_at_once
     the_last_handle_may_end_on_a_thread_of_a_runtime
 }
 
@@ -104,6 +105,19 @@ fn a_token_is_found_by_its_secret_alone(store: &TokenStore) {
     ] {
         assert!(tokens.find(&bad).is_none(), "{why}");
     }
+}
+
+fn all_tokens_end_at_once(store: &TokenStore) {
+    let (tokens, other) = (store.tokens(), store.tokens());
+    let made = ["alice", "bob", "carl"].map(|name| tokens.create(&analyst(name)).unwrap());
+    let before = tokens.revoke(&made[1].token.id).unwrap();
+    assert_eq!(tokens.revoke_all().unwrap(), 2);
+    other.reload().unwrap();
+    assert!(made.iter().all(|made| tokens.find(&made.secret).is_none() && other.find(&made.secret).is_none()));
+    let list = tokens.list().unwrap();
+    assert!(list.iter().all(|token| token.revoked.is_some()));
+    assert_eq!(list[1], before, "one that was revoked before stays as it was");
+    assert_eq!(tokens.revoke_all().unwrap(), 0);
 }
 
 /// An expired token was once valid again after the clock was set back.

@@ -27,6 +27,9 @@ pub struct RecordDocument {
     pub sequence: u64,
     /// The hash of the record; null if the record is null.
     pub hash: Option<Hash>,
+    /// Whether the record, and whether it stands, waits for witnesses that cannot be told of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waits_for_witnesses: bool,
     /// What happened: open, charge, halt, close, restore.
     pub what: String,
     /// When, in UTC.
@@ -53,7 +56,7 @@ pub struct RecordDocument {
     pub reading: Option<Computed>,
     /// What the account had left afterwards; null without a budget.
     pub left: Option<Computed>,
-    /// The record as it is in the journal; null if it is about accounts that the caller may not see.
+    /// The record as it is in the journal; null if it is about accounts that the caller may not see, or waits for witnesses.
     pub record: Option<RawRecord>,
 }
 
@@ -63,6 +66,13 @@ impl HistoryDocument {
         let record = |receipt| RecordDocument::new(account, receipt, sight);
         let records = history.records.iter().map(record).collect::<Result<_, Error>>()?;
         Ok(HistoryDocument { account: account.clone(), records, next: history.next })
+    }
+
+    /// Withholds what would be receipts of the records from this one on: the witnesses do not know them yet.
+    pub(crate) fn withhold_from(&mut self, sequence: u64) {
+        for record in self.records.iter_mut().filter(|record| record.sequence >= sequence) {
+            (record.hash, record.record, record.waits_for_witnesses) = (None, None, true);
+        }
     }
 }
 
@@ -74,6 +84,7 @@ impl RecordDocument {
         let mut document = RecordDocument {
             sequence,
             hash,
+            waits_for_witnesses: false,
             what: what(&record.event).to_string(),
             time: record.time.to_string(),
             accounts: Vec::new(),

@@ -153,6 +153,11 @@ impl Store for FileStore {
         let found = self.connection.query_row(find, [id.to_string()], read).optional().map_err(&broken)?;
         Ok(found.transpose()?.map(|stored| stored.token))
     }
+
+    fn revoke_all(&mut self, now: Timestamp) -> Result<(), Problem> {
+        let revoke = "UPDATE tokens SET revoked = ?1 WHERE revoked IS NULL";
+        self.connection.execute(revoke, [now.to_string()]).map(|_| ()).map_err(self.broken())
+    }
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Result<StoredToken, Problem>> {

@@ -67,6 +67,8 @@ const REVOKE: &str = "
     UPDATE taximeter.tokens SET revoked = coalesce(revoked, $3) WHERE ledger = $1 AND id = $2
     RETURNING hash, document, revoked";
 
+const REVOKE_ALL: &str = "UPDATE taximeter.tokens SET revoked = $2 WHERE ledger = $1 AND revoked IS NULL";
+
 impl PostgresTokens {
     /// Opens the tokens of a ledger, and creates the table if there is none.
     pub(super) fn open(url: &str, ledger: LedgerId) -> Result<PostgresTokens, Problem> {
@@ -126,6 +128,11 @@ impl Store for PostgresTokens {
             client.query_opt(REVOKE, &[&ledger, &id, &now]).await?.as_ref().map(columns).transpose()
         })?;
         row.map(|(hash, document, revoked)| Ok(StoredToken::parse(&hash, &document, revoked)?.token)).transpose()
+    }
+
+    fn revoke_all(&mut self, now: Timestamp) -> Result<(), Problem> {
+        let now = now.to_string();
+        self.ask(async |client, ledger| client.execute(REVOKE_ALL, &[&ledger, &now]).await.map(|_| ()))
     }
 }
 

@@ -24,6 +24,7 @@ pub(super) async fn earlier(visitor: &Visitor, before: Option<&str>) -> Result<M
         .column("Question", "question whole", |asked| html! { code { (question(asked)) } })
         .column("Cost", "nowrap", |asked| html! { (asked.charge.as_ref().map_or("–".to_string(), paid)) })
         .column("Answer", "", |asked| match asked.document {
+            None if asked.waits_for_witnesses => html! { "waits for witnesses" },
             Some(_) => html! { a href=(answer::path(&asked.key)) aria-label={ "Answer to " (asked.key) } { "Answer" } },
             None => html! { "charged, no answer" },
         });

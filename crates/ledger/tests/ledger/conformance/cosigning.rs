@@ -237,7 +237,11 @@ pub fn without_enough_cosignatures_nothing_is_acknowledged_and_keys_tell_later(p
     // Its receipt does not acknowledge it either.
     let sequence = ledger.position().sequence;
     assert!(ledger.receipt_of(&key("two are off")).unwrap_err().is_unknown_outcome());
-    assert!(ledger.receipt(sequence).unwrap_err().is_unknown_outcome());
+    let error = ledger.receipt(sequence).unwrap_err();
+    assert!(error.is_unknown_outcome(), "{error}");
+    check_message(&error, &["of the witnesses cosigned, and 2 must", "switched off"]);
+    assert!(!error.to_string().contains("Nothing was charged"), "{error}");
+    assert_eq!(ledger.acknowledged(sequence), sequence);
     assert!(ledger.receipt_of(&key("one is off")).unwrap().is_some());
     assert!(ledger.receipt(sequence - 1).unwrap().is_some());
     // From then on nothing is charged, nor replayed, and the ledger says why it is not ready.
@@ -252,6 +256,7 @@ pub fn without_enough_cosignatures_nothing_is_acknowledged_and_keys_tell_later(p
     assert_eq!(newest, records as u64 - 2, "the charge without enough cosignatures is not covered");
     world.switch(&[true, true, false]);
     wait_until("the witnesses are asked again", || ledger.health().is_ok());
+    assert_eq!(ledger.acknowledged(sequence), sequence + 1);
     assert_eq!(ledger.receipt_of(&key("two are off")).unwrap().map(|receipt| receipt.sequence()), Some(sequence));
     replayed(pay(&ledger, "two are off"));
     charged(pay(&ledger, "another"));

@@ -73,6 +73,9 @@ fn table(name: &AccountName, part: &HistoryPage) -> Markup {
         None => html! { "–" },
     };
     let receipt = |record: &RecordDocument| {
+        if record.waits_for_witnesses {
+            return html! { "waits for witnesses" };
+        }
         let path = format!("{}/receipts/{}.json", account_path(name), record.sequence);
         html! { a href=(path) download aria-label={ "receipt of record " (record.sequence) } { "JSON" } }
     };
