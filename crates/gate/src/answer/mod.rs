@@ -354,9 +354,19 @@ impl Cell {
             },
             // Dates and times are written so that their texts have their order.
             (Cell::Dated(one), Cell::Dated(other)) => one.value.cmp(&other.value),
-            _ => Ordering::Equal,
+            // The SELECTs of a UNION ALL may show different things in one column.
+            _ => self.place_of_kind().cmp(&other.place_of_kind()),
         };
         if descending { ordering.reverse() } else { ordering }
+    }
+
+    /// Where cells of its kind are among those that it cannot be compared with.
+    fn place_of_kind(&self) -> u8 {
+        match self {
+            Cell::Group(_) => 0,
+            Cell::Estimate(_) => 1,
+            Cell::Dated(_) => 2,
+        }
     }
 }
 

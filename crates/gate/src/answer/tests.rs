@@ -437,6 +437,46 @@ fn rows_are_chosen_sorted_and_shortened() {
     }
 }
 
+/// Half steps: every other key is a whole number, and has another type than its neighbours.
+#[test]
+fn bins_that_are_whole_numbers_and_others_are_sorted_by_their_size() {
+    let ascending = [-2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0];
+    let descending = ascending.map(|bin| -bin);
+    for (tail, expected) in [
+        ("ORDER BY 1", &ascending[..]),
+        ("ORDER BY 1 DESC", &descending[..]),
+        ("ORDER BY bin DESC LIMIT 1", &[2.0]),
+        ("ORDER BY bin LIMIT 3", &[-2.0, -1.5, -1.0]),
+    ] {
+        let question = "SELECT FLOOR(debt / 0.5) * 0.5 AS bin, COUNT(*) AS n FROM people GROUP BY bin";
+        let noisy = Paid::new(&format!("{question} {tail}"), "100").answer(vec![Vec::new()]).unwrap();
+        let bins: Vec<f64> = noisy.rows.iter().map(|row| group(&row[0]).as_f64().unwrap()).collect();
+        assert_eq!(bins, expected, "{tail}");
+    }
+}
+
+/// Numbers, texts and noisy numbers: enough rows for sorting to notice an order that is none.
+#[test]
+fn rows_with_different_things_in_one_column_are_sorted() {
+    let cells = "SELECT cell AS x, COUNT(*) AS n FROM people GROUP BY cell";
+    let texts = "SELECT region, COUNT(*) FROM people GROUP BY region";
+    let noisy = "SELECT COUNT(*), SUM(age) FROM people";
+    let question = [texts, cells, noisy, texts].join(" UNION ALL ");
+    for (tail, expected) in [("ORDER BY x", "cell text noisy"), ("ORDER BY x DESC", "noisy text cell")] {
+        let paid = Paid::new(&format!("{} {tail}", question.replacen("region,", "region AS x,", 1)), "3000");
+        let answer = paid.answer(vec![Vec::new(); 4]).unwrap();
+        let kind = |row: &Vec<Cell>| match &row[0] {
+            Cell::Group(Value::Integer(_)) => "cell",
+            Cell::Group(_) => "text",
+            _ => "noisy",
+        };
+        let mut kinds: Vec<&str> = answer.rows.iter().map(kind).collect();
+        assert_eq!(kinds.len(), 3 + CELLS as usize + 1 + 3);
+        kinds.dedup();
+        assert_eq!(kinds.join(" "), expected, "{tail}");
+    }
+}
+
 #[test]
 fn questions_that_are_joined_are_answered_one_after_the_other() {
     let paid = Paid::new(
