@@ -123,7 +123,8 @@ impl<'a> NoisyQuery<'a> {
                 }
                 // Values that the engine tells apart and the gate does not are one group: of the two, none may be lost.
                 Entry::Occupied(entry) => {
-                    entry.into_mut().iter_mut().zip(numbers).for_each(|(sum, more)| *sum = sum.saturating_add(more));
+                    let both = entry.into_mut().iter_mut().zip(numbers).zip(&plan.parts);
+                    both.for_each(|((one, other), part)| *one = part.measure.quantity.of_both(*one, other));
                 }
             }
         }
