@@ -87,6 +87,17 @@ impl Quantity {
         }
     }
 
+    /// The number of two groups that are one, from those of both. Units and different values may be in both groups: these do not add up,
+    /// and the greater number stands for both. One unit moves it no further than it moves both numbers together.
+    pub(crate) fn of_both(&self, one: i64, other: i64) -> i64 {
+        match self {
+            Quantity::Units | Quantity::Distinct(_) => one.max(other),
+            Quantity::Rows | Quantity::NonNull(_) | Quantity::Clamped | Quantity::Sum(_) | Quantity::Products(..) => {
+                one.saturating_add(other)
+            }
+        }
+    }
+
     /// The most that one row adds, either way.
     pub(crate) fn reach(&self) -> u64 {
         let (low, high) = self.of_a_row();

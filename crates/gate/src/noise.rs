@@ -23,6 +23,9 @@ pub(crate) enum Noise {
 }
 
 impl Noise {
+    pub(crate) const LAPLACE: &str = "discrete-laplace";
+    pub(crate) const GAUSSIAN: &str = "rounded-gaussian";
+
     /// The noise for a cost: ε gives discrete Laplace with scale L1/ε; μ gives a rounded Gaussian with σ = L2/μ, rounded up.
     pub(crate) fn new(cost: &Cost, sensitivity: Sensitivity) -> Result<Noise, Error> {
         if let Cost::Pure { .. } | Cost::Gaussian { .. } = cost
@@ -83,11 +86,11 @@ impl Noise {
         parameter.to_f64().value()
     }
 
-    /// The name: `discrete-laplace` or `rounded-gaussian`.
+    /// The name, as answers have it.
     pub(crate) fn name(&self) -> &'static str {
         match self {
-            Noise::Laplace(_) => "discrete-laplace",
-            Noise::Gaussian(_) => "rounded-gaussian",
+            Noise::Laplace(_) => Noise::LAPLACE,
+            Noise::Gaussian(_) => Noise::GAUSSIAN,
         }
     }
 }

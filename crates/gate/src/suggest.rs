@@ -5,12 +5,15 @@
 use std::fmt;
 
 use serde::Serialize;
+use taximeter_ledger::Computed;
 
-use crate::document::{AnswerDocument, Cell};
+use crate::document::{AnswerDocument, Cell, MeasuredPart};
 use crate::error::Error;
+use crate::noise::Noise;
 use crate::number::Number;
 use crate::question::quoted;
 use crate::schema::{Bounds, ColumnType, Value};
+use crate::statistics::NoiseLaw;
 
 /// Bounds that a noisy histogram suggests. They can be declared as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -44,16 +47,17 @@ impl SuggestedBounds {
 
     /// What the answer to that question suggests; nothing if no bucket surely has rows.
     pub fn from_answer(answer: &AnswerDocument, kind: ColumnType) -> Option<SuggestedBounds> {
+        let edges = edges(kind);
+        let [part] = answer.measured_parts()[..] else { return None };
+        let least = least_count(law(part)?, edges.len() + 1);
         let surely = |row: &Vec<Cell>| match row.as_slice() {
-            [Cell::Group(Value::Integer(bucket)), Cell::Estimate(count)] => {
-                let [low, high] = count.interval.as_ref()?.clone().map(|end| end.as_f64());
-                surely_has_rows([low?, high?]).then(|| usize::try_from(*bucket).ok()).flatten()
+            [Cell::Group(Value::Integer(bucket)), Cell::Estimate(count)] if count.nearest()? >= least => {
+                usize::try_from(*bucket).ok()
             }
             _ => None,
         };
         let buckets: Vec<usize> = answer.rows.iter().filter_map(surely).collect();
         let (first, last) = (*buckets.iter().min()?, *buckets.iter().max()?);
-        let edges = edges(kind);
         // What is beyond the outermost edges is clamped to the bucket beside them.
         let low = edges[first.clamp(1, edges.len() - 1) - 1];
         let high = edges[last.clamp(1, edges.len() - 1)];
@@ -86,10 +90,23 @@ impl fmt::Display for SuggestedBounds {
     }
 }
 
-/// Whether a noisy count with this 95% interval is that of rows: if it is above three times the reach of the noise. That is nine scales,
-/// and one of a hundred empty buckets is that large in less than one of a hundred answers.
-fn surely_has_rows([low, high]: [f64; 2]) -> bool {
-    low - (high - low) > 0.0
+/// In what share of all answers an empty bucket may be taken for one with rows.
+const MISTAKEN: f64 = 0.01;
+
+/// The least noisy count of a bucket that surely has rows: the smallest t ≥ 1 with P(noise ≥ t) ≤ 0.01 / buckets. So in at most one of a
+/// hundred answers, an empty bucket is taken for one with rows.
+fn least_count(noise: NoiseLaw, buckets: usize) -> f64 {
+    noise.upper_quantile(MISTAKEN / buckets as f64) + 1.0
+}
+
+/// The law of the noise on a count, as the answer has it.
+fn law(part: &MeasuredPart) -> Option<NoiseLaw> {
+    let Computed(scale) = part.scale;
+    match part.noise.as_str() {
+        Noise::LAPLACE => Some(NoiseLaw::Laplace { scale }),
+        Noise::GAUSSIAN => Some(NoiseLaw::Gaussian { sigma: scale }),
+        _ => None,
+    }
 }
 
 /// The largest power of two that a bucket ends at.
@@ -126,10 +143,12 @@ fn power_of_two(exponent: i32) -> Number {
 
 #[cfg(test)]
 mod tests {
+    use dashu::rational::RBig;
     use taximeter_noise::{DiscreteLaplace, Randomness};
 
     use super::*;
     use crate::declaration::Declaration;
+    use crate::question::scalar::rational;
 
     const KINDS: [ColumnType; 3] = [ColumnType::Integer, ColumnType::Real, ColumnType::Decimal];
 
@@ -141,31 +160,51 @@ mod tests {
         }
     }
 
-    /// The noise of 123 buckets, as many as real numbers have, in 2,000 answers.
+    /// Real numbers have 124 buckets. Of 2,000 answers, no more than 40 take an empty one for a full one; by chance, 20 do.
     #[test]
     fn empty_buckets_are_hardly_ever_taken_for_full_ones() {
-        let noise = DiscreteLaplace::new("10".parse().unwrap()).unwrap();
-        let (reach, mut randomness) = (noise.half_width(0.05) as f64, Randomness::repeatable(5));
-        let (mut taken, mut above_twice_the_reach) = (0, 0);
-        for _ in 0..2_000 {
-            let noises = (0..123).map(|_| noise.sample(&mut randomness).unwrap() as f64);
-            let largest = noises.fold(f64::MIN, f64::max);
-            taken += u32::from(surely_has_rows([largest - reach, largest + reach]));
-            above_twice_the_reach += u32::from(largest > 2.0 * reach);
+        let buckets = edges(ColumnType::Real).len() + 1;
+        assert_eq!(buckets, 124);
+        for epsilon in ["0.1", "0.5", "1", "1.77", "2.5", "3.66", "3.7", "5", "7", "10"] {
+            let noise = DiscreteLaplace::new(RBig::ONE / rational(Number::parse(epsilon).unwrap())).unwrap();
+            let least = least_count(NoiseLaw::Laplace { scale: noise.scale().to_f64().value() }, buckets);
+            let mistaken = |count: f64| buckets as f64 * noise.survival(count);
+            assert!(mistaken(least) <= MISTAKEN, "{epsilon}: {least}");
+            assert!(least == 1.0 || mistaken(least - 1.0) > MISTAKEN, "{epsilon}: {least}");
         }
-        assert!(taken < 40 && above_twice_the_reach > 200, "{taken}, {above_twice_the_reach}");
+        let noise = DiscreteLaplace::new("10".parse().unwrap()).unwrap();
+        let (least, mut randomness) =
+            (least_count(NoiseLaw::Laplace { scale: 10.0 }, buckets), Randomness::repeatable(5));
+        let mut empty = || (0..buckets).any(|_| noise.sample(&mut randomness).unwrap() as f64 >= least);
+        let taken = (0..2_000).filter(|_| empty()).count();
+        assert!((5..40).contains(&taken), "{taken}");
+    }
+
+    #[test]
+    fn a_count_with_gaussian_noise_has_a_threshold_too() {
+        for sigma in [0.1, 0.3, 1.0, 20.0] {
+            let law = NoiseLaw::Gaussian { sigma };
+            let least = least_count(law, 124);
+            assert!(124.0 * law.survival(least) <= MISTAKEN, "{sigma}: {least}");
+            assert!(least == 1.0 || 124.0 * law.survival(least - 1.0) > MISTAKEN, "{sigma}: {least}");
+        }
     }
 
     #[test]
     fn whatever_is_suggested_can_be_declared() {
         for kind in KINDS {
             let edges = edges(kind);
+            let mut declaration = Declaration::of_rows("");
+            declaration.add_type(&format!("x={kind}")).unwrap();
+            declaration.add_bounds("x=0..200000").unwrap();
+            // As registered data have it: with a grid, which the suggested bounds need not be on.
+            let registered = Declaration::of(&declaration.with_types().unwrap());
+            assert!(registered.columns()[0].grid.is_some());
             for (at, low) in edges.iter().enumerate() {
                 for high in &edges[at + 1..] {
                     let suggested = SuggestedBounds::with_grid(*low, *high, kind);
                     assert!(suggested.low <= *low && *high <= suggested.high, "{kind}: {suggested}");
-                    let mut declaration = Declaration::of_rows("");
-                    declaration.add_type(&format!("x={kind}")).unwrap();
+                    let mut declaration = registered.clone();
                     declaration.add_bounds(&format!("x={suggested}")).unwrap();
                     let schema =
                         declaration.with_types().unwrap_or_else(|error| panic!("{kind}: {suggested}: {error}"));

@@ -123,7 +123,8 @@ impl<'a> NoisyQuery<'a> {
                 }
                 // Values that the engine tells apart and the gate does not are one group: of the two, none may be lost.
                 Entry::Occupied(entry) => {
-                    entry.into_mut().iter_mut().zip(numbers).for_each(|(sum, more)| *sum = sum.saturating_add(more));
+                    let both = entry.into_mut().iter_mut().zip(numbers).zip(&plan.parts);
+                    both.for_each(|((one, other), part)| *one = part.measure.quantity.of_both(*one, other));
                 }
             }
         }
@@ -354,9 +355,19 @@ impl Cell {
             },
             // Dates and times are written so that their texts have their order.
             (Cell::Dated(one), Cell::Dated(other)) => one.value.cmp(&other.value),
-            _ => Ordering::Equal,
+            // The SELECTs of a UNION ALL may show different things in one column.
+            _ => self.place_of_kind().cmp(&other.place_of_kind()),
         };
         if descending { ordering.reverse() } else { ordering }
+    }
+
+    /// Where cells of its kind are among those that it cannot be compared with.
+    fn place_of_kind(&self) -> u8 {
+        match self {
+            Cell::Group(_) => 0,
+            Cell::Estimate(_) => 1,
+            Cell::Dated(_) => 2,
+        }
     }
 }
 

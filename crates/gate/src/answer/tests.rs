@@ -12,7 +12,7 @@ use crate::measure::{Centred, Quantity};
 use crate::number::Number;
 use crate::plan::{MISS, Part, Price, Weights};
 use crate::question::scalar::{Node, rational};
-use crate::schema::{ColumnType, Schema};
+use crate::schema::{ColumnType, PrivacyUnit, Schema};
 use crate::statistics::{simultaneous_miss, threshold};
 
 const SCHEMA: &str = r#"
@@ -67,7 +67,10 @@ impl Paid {
     }
 
     fn priced(question: &str, price: Price) -> Paid {
-        let schema = schema();
+        Paid::of(schema(), question, price)
+    }
+
+    fn of(schema: Schema, question: &str, price: Price) -> Paid {
         let question = Question::parse(question, "people", &schema).unwrap();
         let plan = Plan::new(&question, &schema, price, &Weights::default()).unwrap();
         Paid { question, plan }
@@ -437,6 +440,46 @@ fn rows_are_chosen_sorted_and_shortened() {
     }
 }
 
+/// Half steps: every other key is a whole number, and has another type than its neighbours.
+#[test]
+fn bins_that_are_whole_numbers_and_others_are_sorted_by_their_size() {
+    let ascending = [-2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0];
+    let descending = ascending.map(|bin| -bin);
+    for (tail, expected) in [
+        ("ORDER BY 1", &ascending[..]),
+        ("ORDER BY 1 DESC", &descending[..]),
+        ("ORDER BY bin DESC LIMIT 1", &[2.0]),
+        ("ORDER BY bin LIMIT 3", &[-2.0, -1.5, -1.0]),
+    ] {
+        let question = "SELECT FLOOR(debt / 0.5) * 0.5 AS bin, COUNT(*) AS n FROM people GROUP BY bin";
+        let noisy = Paid::new(&format!("{question} {tail}"), "100").answer(vec![Vec::new()]).unwrap();
+        let bins: Vec<f64> = noisy.rows.iter().map(|row| group(&row[0]).as_f64().unwrap()).collect();
+        assert_eq!(bins, expected, "{tail}");
+    }
+}
+
+/// Numbers, texts and noisy numbers: enough rows for sorting to notice an order that is none.
+#[test]
+fn rows_with_different_things_in_one_column_are_sorted() {
+    let cells = "SELECT cell AS x, COUNT(*) AS n FROM people GROUP BY cell";
+    let texts = "SELECT region, COUNT(*) FROM people GROUP BY region";
+    let noisy = "SELECT COUNT(*), SUM(age) FROM people";
+    let question = [texts, cells, noisy, texts].join(" UNION ALL ");
+    for (tail, expected) in [("ORDER BY x", "cell text noisy"), ("ORDER BY x DESC", "noisy text cell")] {
+        let paid = Paid::new(&format!("{} {tail}", question.replacen("region,", "region AS x,", 1)), "3000");
+        let answer = paid.answer(vec![Vec::new(); 4]).unwrap();
+        let kind = |row: &Vec<Cell>| match &row[0] {
+            Cell::Group(Value::Integer(_)) => "cell",
+            Cell::Group(_) => "text",
+            _ => "noisy",
+        };
+        let mut kinds: Vec<&str> = answer.rows.iter().map(kind).collect();
+        assert_eq!(kinds.len(), 3 + CELLS as usize + 1 + 3);
+        kinds.dedup();
+        assert_eq!(kinds.join(" "), expected, "{tail}");
+    }
+}
+
 #[test]
 fn questions_that_are_joined_are_answered_one_after_the_other() {
     let paid = Paid::new(
@@ -515,6 +558,44 @@ fn open_groups_are_answered_above_the_threshold() {
         assert!(noisy.rows.iter().all(|row| value(&row[1]) >= least as f64), "{noisy:?}");
         assert!(says(&noisy, &format!("{least} or more")), "{noisy:?}");
     }
+}
+
+/// No engine does that. Units and different values may be in both groups, and one unit alone must count as one.
+#[test]
+fn groups_of_one_name_add_up_what_adds_up() {
+    let mut declaration = Declaration::of(&schema());
+    declaration.unit = Some(PrivacyUnit::Column { column: "cell".to_string(), max_rows_per_unit: 3 });
+    let question =
+        "SELECT name, COUNT(DISTINCT cell) AS units, COUNT(DISTINCT floor) AS floors, COUNT(*) AS n, SUM(age) AS years
+                    FROM people GROUP BY name";
+    let [epsilon, delta] = ["300000", "0.000000001"].map(|amount| Amount::parse_exact(amount).unwrap());
+    let paid = Paid::of(declaration.with_types().unwrap(), question, Price::Approximate { epsilon, delta });
+    let plan = &paid.plan.queries[0];
+    let number = |size: i64, part: &Part| match part.measure.quantity {
+        Quantity::Units => size,
+        Quantity::Distinct(_) => 2,
+        Quantity::Sum(_) => 40 * size,
+        _ => 3 * size,
+    };
+    let row = |size: i64| in_region("a", &plan.parts.iter().map(|part| number(size, part)).collect::<Vec<_>>());
+    let rows = paid.answer(vec![vec![row(200), row(300), row(100)]]).unwrap().rows;
+    let shown: Vec<f64> = rows.iter().flat_map(|row| row[1..].iter().map(value)).collect();
+    assert_eq!(shown, [300.0, 2.0, 1800.0, 24_000.0]);
+    // One unit with a row in each of three groups.
+    assert_eq!(paid.answer(vec![vec![row(1), row(1), row(1)]]).unwrap().rows, Vec::<Vec<Cell>>::new());
+}
+
+#[test]
+fn values_of_groups_of_one_name_are_counted_together() {
+    let paid = Paid::new("SELECT region, MEDIAN(age) FROM people GROUP BY region", "1");
+    let row = |region: &str, steps: i64, count: i64| ExactRow {
+        keys: vec![Value::Text(region.to_string()), Value::Integer(steps)],
+        measures: vec![count],
+    };
+    let rows = vec![row("north", 7, 1), row("south", 7, 10), row("north", 5, 100), row("north", 7, 1000)];
+    let groups = histogram(&paid.question.queries[0], rows).unwrap();
+    let of = |region: &str| groups[&name(&[Value::Text(region.to_string())])].clone();
+    assert_eq!((groups.len(), of("north"), of("south")), (2, vec![(5, 100), (7, 1001)], vec![(7, 10)]));
 }
 
 #[test]

@@ -151,6 +151,7 @@ impl fmt::Display for Category {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::declaration::Declaration;
 
     #[test]
     fn categories_are_shown_as_they_are_written_in_a_question() {
@@ -168,5 +169,24 @@ mod tests {
         let text = r#"{"name":"born","bounds":["1900-01-01","2024-02-29 13:05:00.5"],"categories":["1999-12-31",0.5]}"#;
         let column: DeclaredColumn = serde_json::from_str(text).unwrap();
         assert_eq!(serde_json::to_string(&column).unwrap(), text);
+    }
+
+    #[test]
+    fn other_bounds_have_a_grid_of_their_own_or_the_default_one() {
+        let age = "[columns.age]\ntype = \"integer\"\n";
+        let mut declaration = Declaration::of_rows(&format!("{age}bounds = [0, 120]\ngrid = 10"));
+        for (written, described) in [
+            ("age=0..100", "0 to 100 in steps of 1"),
+            ("age=0..100/20", "0 to 100 in steps of 20"),
+            ("age=0..105", "0 to 105 in steps of 1"),
+        ] {
+            declaration.add_bounds(written).unwrap();
+            declaration = Declaration::of(&declaration.with_types().unwrap());
+            assert_eq!(declaration.columns()[0].describe_bounds().as_deref(), Some(described), "{written}");
+        }
+        // A grid without bounds waits for them.
+        let mut declaration = Declaration::of_rows(&format!("{age}grid = 10"));
+        declaration.add_bounds("age=0..120").unwrap();
+        assert_eq!(declaration.columns()[0].describe_bounds().unwrap(), "0 to 120 in steps of 10");
     }
 }

@@ -108,7 +108,7 @@ impl Declaration {
     }
 
     /// Adds bounds as they are written on a command line: `age=0..120`, with a grid `income=0..200000/0.5`, or for a date
-    /// `born=1900-01-01..2024-12-31`.
+    /// `born=1900-01-01..2024-12-31`. Without a grid they have the default one: that of other bounds may not fit them.
     pub fn add_bounds(&mut self, text: &str) -> Result<(), Error> {
         let form = || {
             let needs = "write for instance age=0..120, income=0..200000/0.5 or born=1900-01-01..2024-12-31";
@@ -118,8 +118,11 @@ impl Declaration {
         let (range, grid) = range.split_once('/').map_or((range, None), |(range, grid)| (range, Some(grid)));
         let (low, high) = range.split_once("..").ok_or_else(form)?;
         let column = self.column(name.trim());
+        let grid = grid.map(|grid| Number::parse(grid.trim())).transpose()?;
+        // One that was declared without bounds is for these.
+        let alone = column.grid.filter(|_| column.bounds.is_none());
         column.bounds = Some([Bound::parse(low.trim())?, Bound::parse(high.trim())?]);
-        column.grid = grid.map(|grid| Number::parse(grid.trim())).transpose()?.or(column.grid);
+        column.grid = grid.or(alone);
         Ok(())
     }
 
@@ -291,10 +294,6 @@ mod tests {
         declaration.add_bounds("wage = -0.5..1000").unwrap();
         declaration.add_categories("region=north, south").unwrap();
         assert_eq!(schema(&declaration).unwrap(), schema(&Declaration::parse(WRITTEN).unwrap()).unwrap());
-        // Other bounds leave the grid as it was.
-        declaration.add_bounds("age=0..100").unwrap();
-        let column = &Declaration::of(&schema(&declaration).unwrap()).columns[1];
-        assert_eq!(column.describe_bounds().unwrap(), "0 to 100 in steps of 10");
     }
 
     #[test]

@@ -153,7 +153,8 @@ pub(super) fn values(at: usize) -> Vec<Value> {
         _ => {
             let long = "x".repeat(3000);
             let texts = [
-                "", "a", "A", "ab", "é", "e\u{301}", "ß", "%", "_", "\\", "a\\", "\\a", "🔑", " a", "a ", "ann", &long,
+                "", "a", "A", "ab", "é", "e\u{301}", "ß", "%", "_", "\\", "a\\", "\\a", "🔑", " a", "a ", "ann",
+                "a\nb", "a.b[", "axb[", &long,
             ];
             texts.iter().map(|text| Value::Text(text.to_string())).collect()
         }
@@ -226,15 +227,34 @@ pub(super) fn any_value(at: usize) -> BoxedStrategy<Value> {
             let (near, any) = (-5_000_000i64..5_000_000, -999_999_999_999_999_999i64..=999_999_999_999_999_999);
             prop_oneof![worst, near.prop_map(decimal), any.prop_map(decimal)].boxed()
         }
-        _ => prop_oneof![worst, "[aA é_%\\\\]{0,4}".prop_map(Value::Text)].boxed(),
+        _ => prop_oneof![worst, "[aA é_%\\\\\n.\\[]{0,4}".prop_map(Value::Text)].boxed(),
     }
 }
 
 /// A row; nothing is null.
 pub(super) type Values = Vec<Option<Value>>;
 
-pub(super) const PATTERNS: [&str; 14] =
-    ["", "%", "_", "a%", "%a", "__", "A_", "%\\", "\\%", "\\_", "a\\", "%é%", "_́", "%x%x%x%x%x%x%x%x%y"];
+/// Those with `_` and several `%` are regular expressions on DuckDB: signs of these, and the end of a line, mean nothing in them.
+pub(super) const PATTERNS: [&str; 18] = [
+    "",
+    "%",
+    "_",
+    "a%",
+    "%a",
+    "__",
+    "A_",
+    "%\\",
+    "\\%",
+    "\\_",
+    "a\\",
+    "%é%",
+    "_́",
+    "%x%x%x%x%x%x%x%x%y",
+    "%a_b%",
+    "%._[%",
+    "%_[%",
+    "%_é%",
+];
 
 /// All that can be measured.
 pub(super) fn measures(schema: &Schema) -> Vec<Measure> {
@@ -297,7 +317,7 @@ pub(super) fn any_row() -> impl Strategy<Value = Values> {
 pub(super) fn any_predicate() -> impl Strategy<Value = Predicate> {
     let column = 0..NAMES.len();
     let text = select(vec![0usize, 6, 7]);
-    let pattern = prop_oneof![select(PATTERNS.to_vec()).prop_map(str::to_string), "[aA é_%\\\\]{0,5}"];
+    let pattern = prop_oneof![select(PATTERNS.to_vec()).prop_map(str::to_string), "[aA é_%\\\\\n.\\[]{0,5}"];
     let literal = |at: usize| any_value(at).prop_filter("finite", |value| value.check().is_ok());
     let leaf = prop_oneof![
         (column.clone().prop_flat_map(move |at| (Just(at), literal(at))), select(Comparison::ALL.to_vec())).prop_map(

@@ -48,7 +48,7 @@ pub(crate) enum AdbcData {
         files: Vec<LakeFile>,
         /// The file of the gate's own with the rows that are kept of every unit; nothing if the owner's files are asked as they are.
         kept: Option<PathBuf>,
-        /// The columns of the files whose values all are where the declaration has them.
+        /// The columns of the files without a value outside of what is declared.
         #[serde(default, skip_serializing_if = "ColumnsWithin::is_empty")]
         within: ColumnsWithin,
     },
@@ -58,13 +58,13 @@ pub(crate) enum AdbcData {
     Remote(RemoteTable),
 }
 
-/// Columns whose values all are where the declaration has them.
+/// Columns without a value outside of what is declared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct ColumnsWithin {
     /// Those without a value outside of their bounds, and these bounds.
     pub(crate) bounds: BTreeMap<String, Bounds>,
-    /// Those of text without a value that is no category, and these categories.
+    /// Those of text whose values are all categories, and these categories.
     pub(crate) categories: BTreeMap<String, Vec<String>>,
 }
 

@@ -129,6 +129,45 @@ fn a_value_reads_back_as_it_is_shown() {
     }
 }
 
+/// In ascending order; those of one line are equal.
+#[test]
+fn values_of_all_types_have_one_order() {
+    let decimal = |text: &str| Value::Decimal(number(text));
+    let ascending = [
+        vec![Value::Boolean(false)],
+        vec![Value::Boolean(true)],
+        vec![Value::Real(f64::NEG_INFINITY)],
+        vec![Value::Real(-1e300)],
+        vec![Value::Integer(i64::MIN), Value::Real(-(2f64.powi(63)))],
+        vec![Value::Real(-0.5), decimal("-0.5")],
+        vec![Value::Integer(0), Value::Real(0.0), Value::Real(-0.0), decimal("0")],
+        vec![decimal("0.1")],
+        // The nearest binary number is a little larger.
+        vec![Value::Real(0.1)],
+        vec![Value::Real(0.5), decimal("0.5")],
+        vec![Value::Integer(1), Value::Real(1.0), decimal("1")],
+        vec![Value::Real(1.5)],
+        vec![Value::Real(2f64.powi(53)), Value::Integer(1 << 53)],
+        vec![Value::Integer((1 << 53) + 1)],
+        vec![Value::Integer(i64::MAX)],
+        vec![Value::Real(2f64.powi(63))],
+        vec![Value::Real(f64::MAX)],
+        vec![Value::Real(f64::INFINITY)],
+        vec![Value::Date(-7)],
+        vec![Value::Date(7)],
+        vec![Value::Timestamp(1)],
+        vec![Value::Text("1".to_string())],
+        vec![Value::Text("a".to_string())],
+    ];
+    for (at, equal) in ascending.iter().enumerate() {
+        for (other_at, others) in ascending.iter().enumerate() {
+            for (one, other) in equal.iter().flat_map(|one| others.iter().map(move |other| (one, other))) {
+                assert_eq!(one.compare(other), at.cmp(&other_at), "{one} {other}");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_is_not_a_value_of_a_type_is_refused_with_the_form_it_has() {
     for (kind, text, why) in [

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use dashu::rational::RBig;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number as JsonNumber, Value as Json};
 
@@ -10,6 +11,7 @@ use super::ColumnType;
 use super::calendar::{DAYS, MICROSECONDS, parse_date, parse_timestamp, show_date, show_timestamp};
 use crate::error::Error;
 use crate::number::Number;
+use crate::question::scalar::rational;
 
 /// A literal of a question, a category, or the key of a group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -88,17 +90,41 @@ impl Value {
         }
     }
 
-    /// The order of two values of one type; others are equal.
+    /// The order of two values: numbers by their size, whatever types they have, and values that cannot be compared by their types.
     pub(crate) fn compare(&self, other: &Value) -> Ordering {
         match (self, other) {
             (Value::Boolean(one), Value::Boolean(other)) => one.cmp(other),
             (Value::Integer(one), Value::Integer(other)) => one.cmp(other),
-            (Value::Real(one), Value::Real(other)) => one.total_cmp(other),
+            (Value::Real(one), Value::Real(other)) => one.partial_cmp(other).unwrap_or_else(|| one.total_cmp(other)),
             (Value::Text(one), Value::Text(other)) => one.cmp(other),
             (Value::Date(one), Value::Date(other)) => one.cmp(other),
             (Value::Timestamp(one), Value::Timestamp(other)) => one.cmp(other),
             (Value::Decimal(one), Value::Decimal(other)) => one.cmp(other),
-            _ => Ordering::Equal,
+            (one, other) => match (one.exact(), other.exact()) {
+                (Some(one), Some(other)) => one.cmp(&other),
+                _ => one.place_of_type().cmp(&other.place_of_type()),
+            },
+        }
+    }
+
+    /// Where values of its type are among those that it cannot be compared with.
+    fn place_of_type(&self) -> u8 {
+        match self {
+            Value::Boolean(_) => 0,
+            Value::Integer(_) | Value::Real(_) | Value::Decimal(_) => 1,
+            Value::Date(_) => 2,
+            Value::Timestamp(_) => 3,
+            Value::Text(_) => 4,
+        }
+    }
+
+    /// A number, exactly; an infinite one is beyond all of the other types.
+    pub(crate) fn exact(&self) -> Option<RBig> {
+        match self {
+            Value::Integer(value) => Some(RBig::from(*value)),
+            Value::Real(value) => RBig::try_from(value.clamp(f64::MIN, f64::MAX)).ok(),
+            Value::Decimal(number) => Some(rational(*number)),
+            Value::Boolean(_) | Value::Text(_) | Value::Date(_) | Value::Timestamp(_) => None,
         }
     }
 

@@ -49,7 +49,7 @@ impl NoiseLaw {
     }
 
     /// The smallest integer x ≥ 0 with P(noise > x) ≤ tail, for a tail of at most ½.
-    pub(super) fn upper_quantile(self, tail: f64) -> f64 {
+    pub(crate) fn upper_quantile(self, tail: f64) -> f64 {
         let x = match self {
             NoiseLaw::Laplace { scale } => {
                 let ratio = core_math::exp(-1.0 / scale);

@@ -88,6 +88,25 @@ fn windows_are_those_of_sql() {
     }
 }
 
+/// Half steps, of which every other one is a whole number: 10 people in the first bin, 20 in the next one, and so on.
+#[test]
+fn windows_sort_bins_by_their_size() {
+    for (window, expected) in [
+        ("SUM(COUNT(*)) OVER (ORDER BY bin)", [10.0, 30.0, 60.0, 100.0, 150.0, 210.0, 280.0, 360.0, 450.0]),
+        ("SUM(COUNT(*)) OVER (ORDER BY bin DESC)", [450.0, 440.0, 420.0, 390.0, 350.0, 300.0, 240.0, 170.0, 90.0]),
+        ("SUM(COUNT(*)) OVER (PARTITION BY bin)", [10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0]),
+        ("RANK() OVER (ORDER BY bin DESC)", [9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0]),
+    ] {
+        let window = window.replace("bin", "FLOOR(debt / 0.5) * 0.5");
+        let question =
+            format!("SELECT FLOOR(debt / 0.5) * 0.5 AS bin, {window} AS x, COUNT(*) AS n FROM people GROUP BY bin");
+        let exact = (-4..=4).map(|bin| counted(&[bin], &[10 * (bin + 5)])).collect();
+        let noisy = Paid::new(&question, "200000").answer(vec![exact]).unwrap();
+        let shown: Vec<f64> = noisy.rows.iter().map(|row| value(&row[1]).round()).collect();
+        assert_eq!(shown, expected, "{window}");
+    }
+}
+
 /// Numbers of several rows, with noise that is drawn once for all of them, and so also where sums overlap.
 #[test]
 fn intervals_of_windows_cover_the_truth() {

@@ -8,6 +8,7 @@
 //!
 //! Statements are the same either way, so what an analyst is shown of them says nothing about the values.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use taximeter_engine_adbc::{AdbcConnection, ArrowValue};
@@ -38,32 +39,32 @@ pub(super) fn create(
 
 /// The statement that makes it.
 pub(super) fn sql(rows: &str, schema: &Schema, within: &ColumnsWithin) -> String {
-    let in_steps = |at: usize| {
+    let bounded_columns = |at: usize| {
         let column = &schema.columns[at];
         let is_within = column.bounds.is_some() && within.bounds.get(&column.name) == column.bounds.as_ref();
-        let steps = if is_within { steps_within } else { steps };
-        let steps = format!(", {} AS {}", steps(schema, at, Dialect::DuckDb), quoted(&steps_name(schema, at)));
+        let expression = if is_within { steps_within } else { steps }(schema, at, Dialect::DuckDb);
+        let steps_column = format!(", {expression} AS {}", quoted(&steps_name(schema, at)));
         if column.kind != ColumnType::Date {
-            return steps;
+            return steps_column;
         }
         let clamped = if is_within { None } else { clamped_value(schema, at, Dialect::DuckDb) };
         let date = clamped.unwrap_or_else(|| quoted(&column.name));
-        format!("{steps}, {date} AS {}", quoted(&date_name(schema, at)))
+        format!("{steps_column}, {date} AS {}", quoted(&date_name(schema, at)))
     };
-    let has_category = |(at, column, categories): (usize, &Column, Vec<String>)| {
+    let category_column = |(at, column, categories): (usize, &Column, Vec<String>)| {
         let condition = match within.categories.get(&column.name) == Some(&categories) {
             true => format!("{} IS NOT NULL", quoted(&column.name)),
             false => has_category(schema, at, Dialect::DuckDb),
         };
         format!(", {condition} AS {}", quoted(&category_name(schema, at)))
     };
-    let in_steps: String = bounded(schema).map(|(at, _)| in_steps(at)).collect();
-    let categories: String = with_categories(schema).map(has_category).collect();
-    format!("CREATE OR REPLACE TEMP VIEW {VIEW} AS SELECT *{in_steps}{categories} FROM ({rows})")
+    let bounds: String = bounded(schema).map(|(at, _)| bounded_columns(at)).collect();
+    let categories: String = with_categories(schema).map(category_column).collect();
+    format!("CREATE OR REPLACE TEMP VIEW {VIEW} AS SELECT *{bounds}{categories} FROM ({rows})")
 }
 
-/// Which columns have no value outside of their bounds, or beside their categories. Every value is looked at: what a file says about its
-/// values may be wrong, and is used by the engine for the least and the greatest one, but not for the values that go with those.
+/// Which columns have no value outside of their bounds, or other than their categories. Every value is looked at: what a file says about
+/// its values may be wrong, and is used by the engine for the least and the greatest one, but not for the values that go with those.
 pub(super) fn columns_within(
     connection: &mut AdbcConnection,
     rows: &str,
@@ -101,9 +102,17 @@ pub(super) fn columns_within(
     })
 }
 
-/// Whether the view clamps as it must, tried with all values. An engine leaves out a comparison that is never true by what the files say
-/// about their values: where that is wrong, a value could come through.
+/// Whether the view clamps as it must, and finds the categories, tried with all values. An engine leaves out a condition that is never true
+/// by what the files say about their values: where that is wrong, a value could come through.
 pub(super) fn check(connection: &mut AdbcConnection, schema: &Schema, until: Instant) -> Result<(), Error> {
+    check_bounds(connection, schema, until)?;
+    schema.columns.iter().enumerate().try_for_each(|(at, column)| match (column.kind, &column.categories) {
+        (ColumnType::Text, Some(categories)) => check_categories(connection, schema, at, categories, until),
+        _ => Ok(()),
+    })
+}
+
+fn check_bounds(connection: &mut AdbcConnection, schema: &Schema, until: Instant) -> Result<(), Error> {
     let bounded: Vec<(usize, &Column)> = bounded(schema).collect();
     if bounded.is_empty() {
         return Ok(());
@@ -118,12 +127,40 @@ pub(super) fn check(connection: &mut AdbcConnection, schema: &Schema, until: Ins
         let (low, high) = column.bounds.map(|bounds| bounds.steps()).unwrap_or_default();
         let is_outside = |end: &ArrowValue| end.integer().is_some_and(|steps| steps < low || steps > high);
         if ends.iter().any(is_outside) {
-            let (name, why) =
-                (&column.name, "contradict the minimum or maximum that the files state; write the files again");
-            return Err(Error::input("files", format!("the values of the column {name:?} {why}")));
+            return Err(contradicts(column, "the minimum or maximum that the files state"));
         }
     }
     Ok(())
+}
+
+/// The texts that make groups are read as a question reads them, and compared with the categories here.
+fn check_categories(
+    connection: &mut AdbcConnection,
+    schema: &Schema,
+    at: usize,
+    categories: &[Value],
+    until: Instant,
+) -> Result<(), Error> {
+    let (column, has_category) = (&schema.columns[at], quoted(&category_name(schema, at)));
+    let (name, most) = (quoted(&column.name), categories.len() + 1);
+    let sql = format!("SELECT {name} FROM {VIEW} WHERE {has_category} GROUP BY 1 LIMIT {most}");
+    let found = duckdb::query(connection, &sql, until)?;
+    let known: BTreeSet<String> = categories.iter().map(Value::plain).collect();
+    let is_category = |row: &Vec<ArrowValue>| match row.as_slice() {
+        [ArrowValue::Text(text)] => known.contains(text),
+        _ => false,
+    };
+    match found.rows.iter().all(is_category) {
+        true => Ok(()),
+        false => Err(contradicts(column, "what the files state about them")),
+    }
+}
+
+fn contradicts(column: &Column, what: &str) -> Error {
+    Error::input(
+        "files",
+        format!("the values of the column {:?} contradict {what}; write the files again", column.name),
+    )
 }
 
 fn bounded(schema: &Schema) -> impl Iterator<Item = (usize, &Column)> {

@@ -80,8 +80,31 @@ impl FromSql<'_> for Days {
 
 impl FromSql<'_> for Microseconds {
     fn from_sql(_: &Type, raw: &[u8]) -> Result<Microseconds, Box<dyn StdError + Sync + Send>> {
-        i64::from_sql(&Type::INT8, raw).map(|time| Microseconds(time.saturating_add(MICROSECONDS_UNTIL_2000)))
+        // Beyond the largest number it goes on from the smallest one: no two times are one group.
+        i64::from_sql(&Type::INT8, raw).map(|time| Microseconds(time.wrapping_add(MICROSECONDS_UNTIL_2000)))
     }
 
     accepts!(TIMESTAMP, TIMESTAMPTZ);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The ends of what PostgreSQL has, infinity among them, and what lies around the numbers at which 64 bits are full.
+    #[test]
+    fn different_dates_and_times_are_different_groups() {
+        let full = i64::MAX - MICROSECONDS_UNTIL_2000;
+        let times = [i64::MIN, i64::MIN + 1, -211_813_488_000_000_000, -1, 0, 1, full - 1, full, full + 1];
+        let last = [9_223_371_331_199_999_999, i64::MAX - 1, i64::MAX];
+        let read = |time: &i64| Microseconds::from_sql(&Type::TIMESTAMP, &time.to_be_bytes()).unwrap().0;
+        let found: std::collections::BTreeSet<i64> = times.iter().chain(&last).map(read).collect();
+        assert_eq!(found.len(), times.len() + last.len());
+        assert_eq!((read(&-MICROSECONDS_UNTIL_2000), read(&0)), (0, MICROSECONDS_UNTIL_2000));
+
+        let days = [i32::MIN, -2_451_545, 0, 2_145_031_948, i32::MAX];
+        let read = |day: &i32| Days::from_sql(&Type::DATE, &day.to_be_bytes()).unwrap().0;
+        let found: std::collections::BTreeSet<i32> = days.iter().map(read).collect();
+        assert_eq!(found.len(), days.len());
+    }
 }

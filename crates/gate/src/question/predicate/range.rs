@@ -5,7 +5,7 @@ use dashu::integer::IBig;
 use dashu::rational::RBig;
 
 use super::{Comparison, Operand, Predicate};
-use crate::question::scalar::{Kind, Node, NumericExpr, rational};
+use crate::question::scalar::{Kind, Node, NumericExpr};
 use crate::schema::Value;
 
 impl Predicate {
@@ -62,12 +62,9 @@ impl NumericExpr {
 /// A literal as a number, in the units of expressions: days for dates, and seconds for times.
 fn number(value: &Value) -> Option<RBig> {
     match value {
-        Value::Integer(whole) => Some(RBig::from(*whole)),
-        Value::Real(real) => RBig::try_from(*real).ok(),
-        Value::Decimal(number) => Some(rational(*number)),
         Value::Date(days) => Some(RBig::from(*days)),
         Value::Timestamp(microseconds) => Some(RBig::from(*microseconds) / RBig::from(1_000_000)),
-        Value::Text(_) | Value::Boolean(_) => None,
+        other => other.exact(),
     }
 }
 

@@ -28,11 +28,15 @@ impl NumericExpr {
     }
 
     /// On a grid at least this many times as coarse. An even number of times would leave halves, and to round all of them away from 0
-    /// would move a mean.
+    /// would move a mean. The first and the last times could leave the calendar: times have no mean, and are rounded towards 1970.
     fn on_coarser_grid(self, factor: u64) -> NumericExpr {
         let to = self.grid.clone() * RBig::from(factor | 1);
         let kind = self.kind;
-        self.rounded(&to, kind).expect("a coarser grid has fewer steps")
+        let coarser = match kind {
+            Kind::Date | Kind::Timestamp => self.truncated(&to, kind),
+            Kind::Integer | Kind::Decimal | Kind::Duration => self.rounded(&to, kind),
+        };
+        coarser.expect("a coarser grid has fewer steps, and no time gets further from 1970")
     }
 
     /// What it is, for people: a column by its name, and anything else by its range.
@@ -71,6 +75,21 @@ mod tests {
             let column = NumericExpr::steps(high, Kind::Integer, RBig::ONE);
             let of = NumericExpr { low: 0, ..column };
             assert_eq!(of.for_moments().grid, RBig::from(coarser), "{high}");
+        }
+    }
+
+    /// The ends of the calendar, and the range of bounds whose grid is an hour, in seconds.
+    #[test]
+    fn no_time_on_a_coarser_grid_leaves_the_calendar() {
+        let (first, last) = (-62_135_596_800, 253_402_300_799);
+        for [low, high] in [[first, last], [first + 1, last], [first + 1, last - 3598], [last - 3000, last]] {
+            for most in [SUMMED, 1 << 20, 1000, 1] {
+                let times = NumericExpr { low, high, ..NumericExpr::steps(0, Kind::Timestamp, RBig::ONE) };
+                let coarser = times.coarsened(most);
+                let [from, to] = coarser.range();
+                assert!(RBig::from(first) <= from && from <= to && to <= RBig::from(last), "{low} {high} {most}");
+                assert!(-most <= coarser.low && coarser.high <= most, "{low} {high} {most}");
+            }
         }
     }
 }

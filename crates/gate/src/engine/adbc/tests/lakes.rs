@@ -211,6 +211,92 @@ fn a_file_that_anything_was_changed_about_is_clamped() {
     assert_eq!(summed(&shore, &prepared, 0), 9);
 }
 
+/// The numbers of rows that have these texts, and nothing for other groups.
+fn count_texts(engine: &mut dyn Engine, schema: &Schema, texts: &[&str]) -> Result<Vec<i64>, String> {
+    let statement = measuring(schema, None, &[0], &[Measure::of(Quantity::Rows)]);
+    let rows = engine.run(&statement, MOST)?;
+    let of = |text: &&str| rows.iter().find(|row| row.keys == [Value::Text(text.to_string())]);
+    let counts: Vec<i64> = texts.iter().map(|text| of(text).map_or(0, |row| row.measures[0])).collect();
+    assert_eq!(counts.iter().filter(|count| **count > 0).count(), rows.len(), "{rows:?}");
+    Ok(counts)
+}
+
+const NAMED: &str = "[columns.x]\ntype = \"text\"\ncategories = [\"a\", \"b\"]";
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_anything_was_changed_about_is_compared_with_the_categories() {
+    let mut shore = Shore::new();
+    let path = shore.write("a.parquet", "SELECT unnest(['a', 'b', 'b']) AS x");
+    let before = fs::metadata(&path).unwrap();
+    let prepared = shore.prepare("a.parquet", NAMED).unwrap();
+    assert_eq!(columns_within(&prepared), ["x"]);
+    let mut open = shore.connect(&prepared).unwrap();
+    open.check(&prepared.schema, MOST).unwrap();
+    shore.write("a.parquet", "SELECT unnest(['a', 'z', 'z']) AS x");
+    fs::File::options().write(true).open(&path).unwrap().set_modified(before.modified().unwrap()).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().len(), before.len(), "the test needs files of one size");
+    let error = count_texts(&mut *open, &prepared.schema, &["a", "b"]).unwrap_err();
+    assert!(error.contains("was touched"), "{error}");
+    for engine in [&mut open, &mut shore.connect(&prepared).unwrap()] {
+        engine.check(&prepared.schema, MOST).unwrap();
+        assert_eq!(count_texts(&mut **engine, &prepared.schema, &["a", "b"]), Ok(vec![1, 0]));
+    }
+}
+
+/// What was found out about a file is not true of it.
+#[test]
+fn a_view_with_a_group_that_is_no_category_is_refused() {
+    let mut shore = Shore::new();
+    for (texts, is_refused) in [("'a', 'b', NULL", false), ("'a', 'b', 'c'", true), ("'A'", true), ("'a', ''", true)] {
+        shore.write("a.parquet", &format!("SELECT unnest([{texts}]) AS x"));
+        let mut lake = shore.open("a.parquet").unwrap();
+        let schema = Declaration::of_rows(NAMED).schema(&lake.columns()).unwrap();
+        let categories = schema.columns[0].categories.iter().flatten().map(Value::to_string).collect();
+        let within = ColumnsWithin { categories: [("x".to_string(), categories)].into(), ..ColumnsWithin::default() };
+        let rows = lake.select(&schema).unwrap();
+        view::create(&mut lake.connection, &rows, &schema, &within, until()).unwrap();
+        let checked = view::check(&mut lake.connection, &schema, until());
+        assert_eq!(checked.is_err(), is_refused, "{texts}");
+        if let Err(error) = checked {
+            assert!(error.to_string().contains("contradict what the files state about them"), "{error}");
+        }
+        // Compared, the same rows make no other groups.
+        view::create(&mut lake.connection, &rows, &schema, &ColumnsWithin::default(), until()).unwrap();
+        view::check(&mut lake.connection, &schema, until()).unwrap();
+    }
+}
+
+/// A file that says it has no nulls, and has some: it is refused, or they make no group.
+#[test]
+fn a_file_that_is_wrong_about_nulls_fails_no_question() {
+    let mut shore = Shore::new();
+    let query =
+        "SELECT CASE WHEN range < 1234 THEN NULL WHEN range % 2 = 0 THEN 'a' ELSE 'b' END AS x FROM range(5000)";
+    let path = shore.write("a.parquet", query);
+    let mut bytes = fs::read(&path).unwrap();
+    let said = bytes.len() - 8;
+    let footer = said - u32::from_le_bytes(bytes[said..said + 4].try_into().unwrap()) as usize;
+    // Twice the number of nulls in groups of seven bits, behind the sign of a number of 64 bits.
+    let mut changed = 0;
+    for at in footer..said - 3 {
+        if bytes[at] & 0x0f == 6 && bytes[at + 1..at + 3] == [0xa4, 0x13] {
+            bytes[at + 1..at + 3].copy_from_slice(&[0x80, 0x00]);
+            changed += 1;
+        }
+    }
+    assert!(changed > 0);
+    fs::write(&path, bytes).unwrap();
+    match shore.prepare("a.parquet", NAMED) {
+        Ok(prepared) => {
+            let mut engine = shore.connect(&prepared).unwrap();
+            engine.check(&prepared.schema, MOST).unwrap();
+            assert_eq!(count_texts(&mut *engine, &prepared.schema, &["a", "b"]), Ok(vec![1883, 1883]));
+        }
+        Err(error) => assert!(error.to_string().contains("contradict what the files state about them"), "{error}"),
+    }
+}
+
 /// The greatest value that a file says a column has is used by the engine, and is wrong.
 #[test]
 fn a_file_that_is_wrong_about_its_values_is_refused() {

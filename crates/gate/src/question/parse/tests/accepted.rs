@@ -610,6 +610,20 @@ fn answers_are_computed_with() {
     }
 }
 
+/// At the ends of the calendar a coarser grid has no point beyond them.
+#[test]
+fn the_first_and_the_last_times_have_a_least_and_a_greatest_one() {
+    let [low, high] =
+        ["0001-01-01", "9999-12-31 23:00"].map(|end| Bound::parse(end).unwrap().number(ColumnType::Timestamp).unwrap());
+    let bounds = Bounds::new(low, high, "3600".parse().unwrap()).unwrap();
+    let seen = Column::new("seen", ColumnType::Timestamp, Some(bounds), None).unwrap();
+    let schema = Schema::new(PrivacyUnit::Row, Neighbours::AddRemove, vec![seen]).unwrap();
+    for question in ["MIN(seen + INTERVAL '1 second')", "MAX(seen + INTERVAL '59 minutes')", "MEDIAN(seen)"] {
+        let text = format!("SELECT {question} FROM t");
+        assert!(Question::parse(&text, "t", &schema).is_ok(), "{text}");
+    }
+}
+
 #[test]
 fn several_questions_are_asked_at_once() {
     let question = understood(

@@ -80,6 +80,14 @@ fn keys_of_groups_have_few_values_that_are_known() {
             "SELECT ¦DATEDIFF('day', born, DATE '2020-01-01'), COUNT(*) FROM census GROUP BY 1",
             "this has more than 10000 values by its bounds",
         ),
+        (
+            "SELECT COUNT(*) FROM census GROUP BY ¦age * 0.000000000000000001 + 1",
+            "several of its values are shown as 1: round them",
+        ),
+        (
+            "SELECT COUNT(*) FROM census GROUP BY ¦CASE WHEN employed THEN 1 ELSE 1.000000000000000001 END",
+            "several of its values are shown as 1: round them",
+        ),
         ("SELECT region, ¦name FROM census GROUP BY region", "must be in GROUP BY"),
         ("SELECT COUNT(*) FROM census GROUP BY ¦height", "holds real numbers"),
         ("SELECT COUNT(*) FROM census GROUP BY ¦age + wage", "this has more than 10000 values by its bounds"),
