@@ -79,13 +79,13 @@ pub fn run(arguments: &[String]) -> ExitCode {
 fn left_out(wish: &Wish, tally: Tally) -> String {
     let number = if wish.rest.is_empty() { format!("{} ", tally.left_out) } else { String::new() };
     format!(
-        "quick: fewer random inputs; skipped: {number}crash loops, tests in a browser and planted defects, and the fuzzer"
+        "quick: fewer random inputs; skipped: {number}crash loops, tests in a browser and planted defects; the fuzzer, SmartNoise, Tumult"
     )
 }
 
 fn run_tests(wish: &Wish, tally: &mut Tally) -> Result<(), String> {
     let provided = needs::provide(&built(), wish.may_install)?;
-    let folder = TestFolder::new()?;
+    let folder = TestFolder::new(wish.is_quick)?;
     // Every test is a process: one server for all of them, and not one for each.
     let server = provided.programs.as_ref().map(|_| PrivatePostgres::start()).transpose()?;
     let mut variables: Vec<(&str, OsString)> = vec![("TMPDIR", folder.path().into())];
@@ -161,7 +161,9 @@ fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, Result<T, String>>) -> Re
 fn python_environments(wish: &Wish) -> Result<Vec<PythonTests>, String> {
     let prepare = |folder| PythonTests::prepare(&built(), folder, wish.may_install);
     let Some(first) = prepare("")? else { return Ok(Vec::new()) };
-    let apart = python::APART.into_iter().chain(wish.with_torch.then_some(python::WITH_TORCH)).map(prepare);
+    // Spark and its virtual machine take most of the time of these.
+    let peers = python::APART.into_iter().filter(|_| !wish.is_quick);
+    let apart = peers.chain(wish.with_torch.then_some(python::WITH_TORCH)).map(prepare);
     Ok(std::iter::once(first).chain(apart.collect::<Result<Vec<_>, _>>()?.into_iter().flatten()).collect())
 }
 
@@ -200,10 +202,10 @@ fn nextest(provided: &Provided, wish: &Wish) -> Command {
     if wish.is_quick {
         nextest.args(["--profile", "quick"]);
     }
-    // More at a time than there are processors: tests also wait, for a disk, a server or a timeout; those of a quick run mostly do.
+    // More at a time than there are processors: tests also wait, for a disk, a server or a timeout; those of a quick run more often.
     let is_said = wish.rest.iter().any(|argument| argument.starts_with("--test-threads") || argument.starts_with("-j"));
     if let (false, Ok(processors)) = (is_said, std::thread::available_parallelism()) {
-        let threads = processors.get() + if wish.is_quick { processors.get() } else { 1 };
+        let threads = if wish.is_quick { processors.get() * 3 } else { processors.get() + 1 };
         nextest.args(["--test-threads", &threads.to_string()]);
     }
     let mut nextest = with_features(nextest, provided);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// Where Linux has files in memory.
 const MEMORY: &str = "/dev/shm";
 
-/// How much memory must be free: the tests together use less than half of the first, and building them most of the second.
+/// How much memory must be free: much more than the files of the tests need, and what the tests themselves need beside it.
 const FREE_FOR_FILES: u64 = 4 << 30;
 const FREE_IN_ALL: u64 = 12 << 30;
 
@@ -14,9 +14,10 @@ const FREE_IN_ALL: u64 = 12 << 30;
 pub struct TestFolder(PathBuf);
 
 impl TestFolder {
-    pub fn new() -> Result<TestFolder, String> {
-        let folder =
-            in_memory().unwrap_or_else(std::env::temp_dir).join(format!("taximeter-tests-{}", std::process::id()));
+    /// A new one; for a quick run in memory, if there is enough.
+    pub fn new(is_quick: bool) -> Result<TestFolder, String> {
+        let place = if is_quick { in_memory() } else { None };
+        let folder = place.unwrap_or_else(std::env::temp_dir).join(format!("taximeter-tests-{}", std::process::id()));
         match std::fs::create_dir(&folder) {
             Ok(()) => {
                 eprintln!("temporary files are in {}", folder.display());
@@ -48,8 +49,8 @@ impl Drop for TestFolder {
     }
 }
 
-/// A folder in memory, if there is enough of it, and no folder is asked for by TMPDIR. Tests sync thousands of small files, and on a disk
-/// they mostly wait for it. What a crash leaves on a disk is simulated in any case: a test cannot cut the power.
+/// A folder in memory, if there is enough of it, and TMPDIR names no other one. Tests sync thousands of small files, and on a disk they
+/// wait most of the time.
 fn in_memory() -> Option<PathBuf> {
     let memory = Path::new(MEMORY);
     let free = rustix::fs::statvfs(memory).ok()?;

@@ -31,7 +31,7 @@ fn success_needs_both_the_counts_and_cargo() {
 
 #[test]
 fn what_tests_leave_behind_is_removed() {
-    let folder = TestFolder::new().unwrap();
+    let folder = TestFolder::new(true).unwrap();
     let path = folder.path().to_path_buf();
     std::fs::create_dir(path.join("left")).unwrap();
     assert_eq!(folder.left_behind(), ["left"]);
@@ -81,11 +81,15 @@ fn a_quick_run_says_how_many_tests_it_left_out() {
     let quick = || Wish::parse(&["--quick".to_string()]);
     let wish = |rest: &[String]| Wish { rest: rest.to_vec(), ..quick() };
     assert!(
-        left_out(&wish(&[]), tally)
-            .ends_with("skipped: 41 crash loops, tests in a browser and planted defects, and the fuzzer")
+        left_out(&wish(&[]), tally).ends_with(
+            "skipped: 41 crash loops, tests in a browser and planted defects; the fuzzer, SmartNoise, Tumult"
+        )
     );
     let named = left_out(&wish(&["crash".to_string()]), tally);
-    assert!(named.ends_with("skipped: crash loops, tests in a browser and planted defects, and the fuzzer"), "{named}");
+    assert!(
+        named.ends_with("skipped: crash loops, tests in a browser and planted defects; the fuzzer, SmartNoise, Tumult"),
+        "{named}"
+    );
 }
 
 #[test]

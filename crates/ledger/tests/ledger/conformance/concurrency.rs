@@ -155,12 +155,18 @@ pub fn readers_beside_the_writer_see_whole_states(place: &Place) {
     with_forest(&ledger);
     ledger.open_account(reading("always")).unwrap();
     let done = Arc::new(AtomicBool::new(false));
+    let looks = Arc::new(AtomicUsize::new(1));
     let writers: Vec<_> = (0..4)
         .map(|thread| {
-            let (ledger, done) = (ledger.clone(), Arc::clone(&done));
+            let (ledger, done, looks) = (ledger.clone(), Arc::clone(&done), Arc::clone(&looks));
             thread::spawn(move || {
                 let mut at = 0;
                 while !done.load(Ordering::Relaxed) {
+                    // On a fast disk the journal would grow faster than it can be read.
+                    if at >= 100 * looks.load(Ordering::Relaxed) {
+                        thread::sleep(Duration::from_millis(1));
+                        continue;
+                    }
                     charged(ledger.charge(charge(&format!("{thread}-{at}"), &["always"], &[epsilon("0.01")])));
                     at += 1;
                 }
@@ -183,6 +189,7 @@ pub fn readers_beside_the_writer_see_whole_states(place: &Place) {
         assert!(place.verify().head.sequence >= sequence);
         let ledger = ledger.reader().unwrap();
         assert!(ledger.position().sequence >= sequence);
+        looks.fetch_add(1, Ordering::Relaxed);
     }
     done.store(true, Ordering::Relaxed);
     writers.into_iter().for_each(|writer| writer.join().unwrap());
