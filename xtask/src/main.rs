@@ -35,8 +35,8 @@ const TASKS: [Task; 10] = [
                if they are missing, and announces it first; [--no-install] installs nothing and, if anything is\n              \
                missing, skips all tests that need a server or a browser; [--quick] skips crash loops, browsers,\n              \
                planted defects, the fuzzer, SmartNoise and Tumult, and tries fewer random inputs;\n              \
-               [--python] runs only the tests of the Python package; [--with-torch] adds those that need PyTorch, about 6 GB; further arguments\n              \
-               go to `cargo nextest run`",
+               [--python] runs only the tests of the Python package; [--with-torch] adds those that need\n              \
+               PyTorch, about 6 GB; further arguments go to `cargo nextest run`",
         run: test::run,
     },
     Task {
