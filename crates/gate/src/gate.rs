@@ -141,13 +141,13 @@ impl Gate {
         let left = timeout.saturating_sub(started.elapsed());
         let (key, asker) = (prepared.charge.key().as_str(), self.asking.name());
         match self.ledger.charge(prepared.charge.clone()) {
-            Err(error) if error.is_unknown_outcome() => {
-                // If it is charged after all, the next look finds out; and where this cannot be written, the next start.
-                let _ = self.catalog.abandon(key, &self.asking);
+            Err(error) if error.is_input() => {
+                self.catalog.forget(key, asker)?;
                 Err(prepared.of_ledger(error))
             }
             Err(error) => {
-                self.catalog.forget(key, asker)?;
+                // This attempt or an earlier one may be charged: the next look finds out; and where this cannot be written, the next start.
+                let _ = self.catalog.abandon(key, &self.asking);
                 Err(prepared.of_ledger(error))
             }
             Ok(Outcome::Refused(refusal)) => {
