@@ -1,6 +1,6 @@
 //! Bounds without looking: an owner who does not know the range of a column asks for it, and pays for the answer as anyone does.
 //!
-//! The question is a histogram over powers of two on both sides of 0. The suggestion spans the buckets that surely have rows.
+//! The question is a histogram over powers of two on both sides of 0. The suggestion spans the buckets that very probably have rows.
 
 use std::fmt;
 
@@ -45,7 +45,7 @@ impl SuggestedBounds {
         ))
     }
 
-    /// What the answer to that question suggests; nothing if no bucket surely has rows.
+    /// What the answer to that question suggests; nothing if no bucket very probably has rows.
     pub fn from_answer(answer: &AnswerDocument, kind: ColumnType) -> Option<SuggestedBounds> {
         let edges = edges(kind);
         let [part] = answer.measured_parts()[..] else { return None };

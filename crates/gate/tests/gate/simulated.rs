@@ -228,7 +228,7 @@ impl Episode<'_> {
             Some(Ok(GateOutcome::NoAnswer(receipt))) => {
                 assert_eq!(Some(receipt.sequence()), record, "{name} is said to be charged");
                 let is_stored = key.released.is_some() && key.stored_after == seen.old_records;
-                assert!(!is_stored, "{name} had an answer, and has none now");
+                assert!(!is_stored, "{name} lost its answer");
                 key.is_lost = true;
                 seen.no_answers += 1;
                 self.acknowledge(process, &ReceiptDocument::new(&receipt, &Sight::All));
